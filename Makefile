@@ -1,0 +1,79 @@
+# `make` prints what there is. Everything runs from .venv, which `make setup` fills from the lock.
+
+PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11; do \
+	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$candidate && break; done)
+WORKERS ?= 2
+
+BIN := .venv/bin
+READY := .venv/.ready
+PACKAGES := $(sort $(wildcard libs/*/pyproject.toml services/*/pyproject.toml))
+TESTED := $(wildcard tests/unit tests/tidy tests/contract tests/integration tests/e2e)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo up test chaos bench check lint fmt types imports contracts \
+	contracts-check req clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY) ## make .venv with everything that the lock names, and the packages of this repository
+
+$(READY): requirements.lock $(PACKAGES)
+	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Chancery needs Python 3.11 or newer: install it, or name it with PYTHON=/path/to/python3."; \
+		exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv || { \
+		echo "Python could not make .venv: on Debian and Ubuntu install the package python3-venv."; \
+		exit 1; }
+	@echo "Installing what requirements.lock names into .venv ..."
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes \
+		-r requirements.lock
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-deps \
+		--no-build-isolation $(patsubst %/pyproject.toml,-e ./%,$(PACKAGES))
+	@touch $(READY)
+
+demo: setup ## play the whole path on real parts and say what happened
+	@$(BIN)/chancery demo
+
+up: setup ## run NATS, PostgreSQL and the six services here until Ctrl-C
+	@$(BIN)/chancery up
+
+test: setup ## run every test but chaos and bench
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile $(TESTED)
+
+chaos: setup ## run the tests that kill, pause and partition parts
+	@$(BIN)/python -m pytest -q tests/chaos
+
+bench: setup ## measure speed and memory; writes JSON to bench-results
+	@$(BIN)/python -m tests.bench
+
+check: lint types imports contracts-check req test ## everything that CI runs
+
+lint: setup ## look for style and likely mistakes
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+
+fmt: setup ## format, and mend what can be mended safely
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+
+types: setup ## check the types, tests included
+	@$(BIN)/basedpyright
+
+imports: setup ## check who may import whom
+	@$(BIN)/lint-imports
+
+contracts: setup ## write contracts/ from the code
+	@$(BIN)/python -m chancery.testkit.contracts
+
+contracts-check: setup ## fail when contracts/ differs from the code
+	@$(BIN)/python -m chancery.testkit.contracts --check
+
+req: setup ## list each requirement with its tests, and the gaps
+	@$(BIN)/python -m chancery.testkit.requirements
+
+clean: ## remove caches and build results; .venv and data stay
+	@rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist bench-results
+	@find libs services tests -name __pycache__ -type d -prune -exec rm -rf {} +
