@@ -1,0 +1,325 @@
+"""Who may see what, and which revision serves: the events of the AUTHORITY stream, version 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chancery.events.envelope import EventData, Id, Moment, Sha256
+
+Role = Literal["reader", "curator", "publisher", "admin"]
+Visibility = Literal["workspace", "restricted", "private"]
+Standing = Literal["normative", "historical", "reference"]
+Mode = Literal["auto", "rag", "data", "rlm"]
+Language = Literal["en", "de", "fr", "es", "ja"]
+Aggregate = Literal["sum", "avg", "min", "max", "count"]
+AggregateKind = Literal[
+    "tenant", "workspace", "principal", "source", "item", "dataset", "corpus", "policy", "file"
+]
+Title = Annotated[str, Field(min_length=1, max_length=300)]
+Grantee = Annotated[str, Field(pattern=r"^(group:)?[A-Za-z0-9_-]{1,64}$")]
+"""A principal's id, or `group:` and a group's name."""
+Cell = str | int | bool
+"""A literal that a row filter or a measure compares with; fractions are written as text."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class TenantCreated(EventData):
+    """A tenant exists from here on."""
+
+    TYPE: ClassVar[str] = "chancery.tenant.created.v1"
+
+
+class TenantSuspended(EventData):
+    """Nothing of the tenant is disclosed until it is resumed."""
+
+    TYPE: ClassVar[str] = "chancery.tenant.suspended.v1"
+    reason: str = Field(min_length=1, max_length=300)
+
+
+class TenantResumed(EventData):
+    """The suspension ended."""
+
+    TYPE: ClassVar[str] = "chancery.tenant.resumed.v1"
+
+
+class WorkspaceCreated(EventData):
+    """A workspace exists; `creator` becomes its first admin by a member-added event of its own."""
+
+    TYPE: ClassVar[str] = "chancery.workspace.created.v1"
+    title: Title
+    creator: Id
+
+
+class WorkspaceClosed(EventData):
+    """The workspace is closed for good: nothing in it is read, asked or disclosed."""
+
+    TYPE: ClassVar[str] = "chancery.workspace.closed.v1"
+
+
+class CredentialIssued(EventData):
+    """A principal may authenticate with a secret whose proof hashes to `proof_sha256`.
+
+    `proof_sha256` is SHA-256 of the 32 proof bytes, which are SHA-256 of the secret's text.
+    """
+
+    TYPE: ClassVar[str] = "chancery.principal.credential-issued.v1"
+    credential_id: Id
+    proof_sha256: Sha256
+    expires_at: Moment | None = None
+
+
+class CredentialRevoked(EventData):
+    """The credential authenticates nobody any more."""
+
+    TYPE: ClassVar[str] = "chancery.principal.credential-revoked.v1"
+    credential_id: Id
+
+
+class MemberAdded(EventData):
+    """The principal has `role` in a workspace; a later one replaces the role."""
+
+    TYPE: ClassVar[str] = "chancery.principal.member-added.v1"
+    workspace_id: Id
+    role: Role
+
+
+class MemberRemoved(EventData):
+    """The principal left a workspace."""
+
+    TYPE: ClassVar[str] = "chancery.principal.member-removed.v1"
+    workspace_id: Id
+
+
+class GroupJoined(EventData):
+    """The principal joined a group of the tenant."""
+
+    TYPE: ClassVar[str] = "chancery.principal.group-joined.v1"
+    group: Id
+
+
+class GroupLeft(EventData):
+    """The principal left a group of the tenant."""
+
+    TYPE: ClassVar[str] = "chancery.principal.group-left.v1"
+    group: Id
+
+
+class TenantAdminGranted(EventData):
+    """The principal administers the tenant: workspaces, groups and credentials."""
+
+    TYPE: ClassVar[str] = "chancery.principal.tenant-admin-granted.v1"
+
+
+class TenantAdminRevoked(EventData):
+    """The principal no longer administers the tenant."""
+
+    TYPE: ClassVar[str] = "chancery.principal.tenant-admin-revoked.v1"
+
+
+class SourceDeclared(EventData):
+    """A document source exists in a workspace, or its title was declared again."""
+
+    TYPE: ClassVar[str] = "chancery.source.declared.v1"
+    workspace_id: Id
+    source_id: Id
+    title: Title
+    visibility: Visibility
+    declarer: Id
+
+
+class AuthoritySet(EventData):
+    """The standing and date of a source."""
+
+    TYPE: ClassVar[str] = "chancery.source.authority-set.v1"
+    authority: Standing
+    date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+
+
+class RevisionPublished(EventData):
+    """Revision `revision` of the source, with its raw bytes as a blob, serves from here on."""
+
+    TYPE: ClassVar[str] = "chancery.source.revision-published.v1"
+    revision: int = Field(ge=1)
+    content_sha256: Sha256
+    media_type: str = Field(min_length=1, max_length=100)
+    size_bytes: int = Field(ge=1)
+
+
+class RevisionWithdrawn(EventData):
+    """The source does not serve; answers that used it are withheld."""
+
+    TYPE: ClassVar[str] = "chancery.source.revision-withdrawn.v1"
+
+
+class SourceRestored(EventData):
+    """A withdrawn source serves its newest revision again."""
+
+    TYPE: ClassVar[str] = "chancery.source.restored.v1"
+
+
+class VisibilityChanged(EventData):
+    """Who may see the source without a grant."""
+
+    TYPE: ClassVar[str] = "chancery.source.visibility-changed.v1"
+    visibility: Visibility
+
+
+class SourceGranted(EventData):
+    """A principal or group may read the restricted source."""
+
+    TYPE: ClassVar[str] = "chancery.source.granted.v1"
+    grantee: Grantee
+
+
+class SourceGrantRevoked(EventData):
+    """The grant ended."""
+
+    TYPE: ClassVar[str] = "chancery.source.grant-revoked.v1"
+    grantee: Grantee
+
+
+class ColumnPolicy(_Part):
+    """What a publisher says of a column: its type, and the roles that may see it (none: all)."""
+
+    type: str | None = Field(default=None, max_length=40)
+    roles: tuple[Role, ...] = ()
+
+
+class RowFilter(_Part):
+    """Members with one of `roles` see only rows whose `column` is one of `allowed`."""
+
+    roles: tuple[Role, ...] = Field(min_length=1, max_length=4)
+    column: str = Field(min_length=1, max_length=64)
+    allowed: tuple[Cell, ...] = Field(max_length=1000)
+
+
+class Measure(_Part):
+    """A named calculation that a publisher declares; `column` is absent for counting rows."""
+
+    name: str = Field(min_length=1, max_length=64)
+    description: str = Field(default="", max_length=500)
+    synonyms: tuple[str, ...] = Field(default=(), max_length=20)
+    aggregate: Aggregate
+    column: str | None = Field(default=None, min_length=1, max_length=64)
+    where: Mapping[str, Cell] = Field(default_factory=dict)
+
+
+class DatasetDeclared(EventData):
+    """A dataset exists in a workspace, or its declaration was replaced."""
+
+    TYPE: ClassVar[str] = "chancery.dataset.declared.v1"
+    workspace_id: Id
+    dataset_id: Id
+    title: Title
+    visibility: Visibility
+    declarer: Id
+    columns: Mapping[str, ColumnPolicy] = Field(default_factory=dict)
+    row_filters: tuple[RowFilter, ...] = Field(default=(), max_length=50)
+    measures: tuple[Measure, ...] = Field(default=(), max_length=50)
+
+
+class SnapshotPublished(EventData):
+    """Snapshot `snapshot` of the dataset, with its raw bytes as a blob, serves from here on."""
+
+    TYPE: ClassVar[str] = "chancery.dataset.snapshot-published.v1"
+    snapshot: int = Field(ge=1)
+    content_sha256: Sha256
+    media_type: str = Field(min_length=1, max_length=100)
+    size_bytes: int = Field(ge=1)
+
+
+class DatasetWithdrawn(EventData):
+    """The dataset does not serve; answers that used it are withheld."""
+
+    TYPE: ClassVar[str] = "chancery.dataset.withdrawn.v1"
+
+
+class DatasetGranted(EventData):
+    """A principal or group may read the restricted dataset."""
+
+    TYPE: ClassVar[str] = "chancery.dataset.granted.v1"
+    grantee: Grantee
+
+
+class DatasetGrantRevoked(EventData):
+    """The grant ended."""
+
+    TYPE: ClassVar[str] = "chancery.dataset.grant-revoked.v1"
+    grantee: Grantee
+
+
+class PolicyRevised(EventData):
+    """The answer policy of a workspace; its aggregate id is the workspace's."""
+
+    TYPE: ClassVar[str] = "chancery.policy.revised.v1"
+    policy_revision: str = Field(min_length=1, max_length=200)
+    modes: tuple[Mode, ...] = Field(min_length=1, max_length=4)
+    language: Language
+
+
+class AggregateName(_Part):
+    """One member of a read set."""
+
+    kind: AggregateKind
+    id: Id
+
+
+class CutTaken(EventData):
+    """A position in the log at which a release decision is read; it names no content.
+
+    `core_sha256` is the salted hash of the receipt core; `attempt` is 1-based.
+    """
+
+    TYPE: ClassVar[str] = "chancery.cut.taken.v1"
+    run_id: Id
+    generation: int = Field(ge=1)
+    attempt: int = Field(ge=1)
+    read_set: tuple[AggregateName, ...] = Field(max_length=900)
+    core_sha256: Sha256
+    decided_at: Moment
+
+
+class FenceRaised(EventData):
+    """A position in the log above every command acknowledged before it; it names nothing."""
+
+    TYPE: ClassVar[str] = "chancery.fence.raised.v1"
+
+
+MODELS: tuple[type[EventData], ...] = (
+    TenantCreated,
+    TenantSuspended,
+    TenantResumed,
+    WorkspaceCreated,
+    WorkspaceClosed,
+    CredentialIssued,
+    CredentialRevoked,
+    MemberAdded,
+    MemberRemoved,
+    GroupJoined,
+    GroupLeft,
+    TenantAdminGranted,
+    TenantAdminRevoked,
+    SourceDeclared,
+    AuthoritySet,
+    RevisionPublished,
+    RevisionWithdrawn,
+    SourceRestored,
+    VisibilityChanged,
+    SourceGranted,
+    SourceGrantRevoked,
+    DatasetDeclared,
+    SnapshotPublished,
+    DatasetWithdrawn,
+    DatasetGranted,
+    DatasetGrantRevoked,
+    PolicyRevised,
+    CutTaken,
+    FenceRaised,
+)
+"""Every event of the AUTHORITY stream."""

@@ -1,0 +1,193 @@
+"""One question being answered: the events of the RUNS stream, version 1.
+
+Text and values never travel here: the question, quotations and previews are blobs named by hash.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chancery.events.authority import Language, Mode
+from chancery.events.envelope import EventData, Id, Moment, Position, Sha256
+from chancery.events.index import ResourceKind
+
+Selection = Annotated[tuple[Id, ...], Field(max_length=500)]
+"""Ids of things that the caller selected; empty selects everything the caller may read."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Bounds(_Part):
+    """How much a run may take; the run's deadline is `max_duration_s` after its request."""
+
+    policy_revision: str | None = Field(default=None, min_length=1, max_length=200)
+    profile: str | None = Field(default=None, min_length=1, max_length=200)
+    max_input_tokens: int = Field(default=8192, ge=1, le=32_768)
+    max_output_tokens: int = Field(default=1024, ge=1, le=4096)
+    max_duration_s: int = Field(default=60, ge=1, le=600)
+    min_sources: int = Field(default=1, ge=1, le=12)
+    max_sources: int = Field(default=8, ge=1, le=12)
+
+
+class RunRequested(EventData):
+    """A question was asked; its text is the run's blob `question_sha256`."""
+
+    TYPE: ClassVar[str] = "chancery.run.requested.v1"
+    run_id: Id
+    workspace_id: Id
+    conversation_id: Id
+    message: int = Field(ge=1)
+    credential_id: Id
+    question_sha256: Sha256
+    sources: Selection = ()
+    items: Selection = ()
+    datasets: Selection = ()
+    files: Selection = ()
+    mode: Mode = "auto"
+    bounds: Bounds = Field(default_factory=Bounds)
+
+
+class _OfLease(EventData):
+    """A stage's event counts only while generation and lease are the run's current ones."""
+
+    run_id: Id
+    generation: int = Field(ge=1)
+    lease: Id
+
+
+class RunAdmitted(_OfLease):
+    """The authorised scope of a run, as of `barrier` on the AUTHORITY stream.
+
+    `scope_sha256` is the run's blob with the eligible revisions (see chancery.evidence.scope);
+    `index_sequence` is the highest INDEX position that a pin of the scope rests on.
+    """
+
+    TYPE: ClassVar[str] = "chancery.run.admitted.v1"
+    workspace_id: Id
+    principal: Id
+    question_sha256: Sha256
+    scope_sha256: Sha256
+    policy_revision: str = Field(min_length=1, max_length=200)
+    language: Language
+    mode: Mode
+    bounds: Bounds
+    deadline: Moment
+    barrier: Position
+    index_sequence: Position
+
+
+class GatheredPassage(_Part):
+    """A found passage: [start, end) in code points of the canonical text, inside one part."""
+
+    key: Id
+    revision: int = Field(ge=1)
+    part_id: Id
+    start: int = Field(ge=0)
+    end: int = Field(ge=1)
+    extraction_sha256: Sha256
+
+
+class GatheredMeasure(_Part):
+    """A declared measure whose card matches the question; `name` is found in the manifest."""
+
+    key: Id
+    snapshot: int = Field(ge=1)
+    name: str = Field(min_length=1, max_length=64)
+    manifest_sha256: Sha256
+
+
+class RunGathered(_OfLease):
+    """What retrieval found inside the scope, best first; it can narrow the scope, never widen it.
+
+    `index_position` is how far the searched index had come; `unconfirmed` are pins beyond it.
+    """
+
+    TYPE: ClassVar[str] = "chancery.run.gathered.v1"
+    passages: tuple[GatheredPassage, ...] = Field(default=(), max_length=200)
+    measures: tuple[GatheredMeasure, ...] = Field(default=(), max_length=50)
+    index_position: Position
+    unconfirmed: tuple[Id, ...] = Field(default=(), max_length=1000)
+
+
+class ProposedQuote(_Part):
+    """A selected quotation: [start, end) in code points of the canonical text, inside the part."""
+
+    kind: Literal["quote"] = "quote"
+    key: Id
+    revision: int = Field(ge=1)
+    part_id: Id
+    start: int = Field(ge=0)
+    end: int = Field(ge=1)
+
+
+class ProposedValue(_Part):
+    """A selected cell of a recorded preview; `row` and `column` are 0-based.
+
+    `query_sha256` and `preview_sha256` are blobs of the run: the canonical SQL and the preview.
+    """
+
+    kind: Literal["value"] = "value"
+    key: Id
+    snapshot: int = Field(ge=1)
+    query_sha256: Sha256
+    preview_sha256: Sha256
+    row: int = Field(ge=0)
+    column: int = Field(ge=0)
+
+
+Proposed = Annotated[ProposedQuote | ProposedValue, Field(discriminator="kind")]
+"""One selected fact."""
+
+
+class RunProposed(_OfLease):
+    """What a selector selected, in the order of the answer; empty means insufficient evidence."""
+
+    TYPE: ClassVar[str] = "chancery.run.proposed.v1"
+    selector: str = Field(min_length=1, max_length=100)
+    selections: tuple[Proposed, ...] = Field(default=(), max_length=20)
+
+
+class ActivityRecorded(_OfLease):
+    """A stage did something: fixed names, counts and durations, nothing a model wrote."""
+
+    TYPE: ClassVar[str] = "chancery.run.activity-recorded.v1"
+    stage: Literal["search", "select", "query"]
+    tool: str = Field(pattern=r"^[a-z0-9_.-]{1,64}$")
+    count: int = Field(ge=0)
+    duration_ms: int = Field(ge=0)
+
+
+class RunCancelled(EventData):
+    """The caller gave the run up; later stages of it are void."""
+
+    TYPE: ClassVar[str] = "chancery.run.cancelled.v1"
+    run_id: Id
+    credential_id: Id
+
+
+class RunExpired(EventData):
+    """The run passed its deadline, or a stage could not do its work; release says so."""
+
+    TYPE: ClassVar[str] = "chancery.run.expired.v1"
+    run_id: Id
+    generation: int = Field(ge=1)
+    reason: Literal["deadline", "parked"]
+
+
+MODELS: tuple[type[EventData], ...] = (
+    RunRequested,
+    RunAdmitted,
+    RunGathered,
+    ActivityRecorded,
+    RunProposed,
+    RunCancelled,
+    RunExpired,
+)
+"""Every event of the RUNS stream."""
+
+SELECTABLE: tuple[ResourceKind, ...] = ("source", "dataset")
+"""The kinds of resource a scope is made of."""

@@ -1,0 +1,79 @@
+"""Canonical JSON (RFC 8785) and SHA-256: the only way that bytes to be hashed are made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import rfc8785
+
+from chancery.kernel.errors import Corrupt
+
+Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+"""A JSON value, read-only."""
+
+SAFE_INTEGER_MAX = 2**53 - 1
+"""The largest integer that canonical JSON carries exactly (RFC 8785, section 3.2.2.3)."""
+
+
+def canonical_bytes(value: Json) -> bytes:
+    """Return the RFC 8785 form of `value` as UTF-8; the same value gives the same bytes.
+
+    Integers beyond 2**53 - 1, NaN and infinities are refused: carry them as text.
+
+    Raises:
+        ValueError: for a value that canonical JSON cannot carry.
+    """
+    try:
+        return rfc8785.dumps(value)
+    except rfc8785.CanonicalizationError as error:
+        message = "the value has no canonical JSON form"
+        raise ValueError(message) from error
+
+
+def sha256_hex(data: bytes) -> str:
+    """Return the SHA-256 of `data` as 64 lower-case hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def canonical_hash(value: Json) -> str:
+    """Return the SHA-256 of the canonical form of `value`, in hex."""
+    return sha256_hex(canonical_bytes(value))
+
+
+def salted_hash(salt: str, data: bytes) -> str:
+    """Return SHA-256 over the salt's bytes followed by `data`, in hex.
+
+    `salt` is 32 hex digits (128 bit): without it a short text could be guessed from its hash.
+    """
+    return hashlib.sha256(bytes.fromhex(salt) + data).hexdigest()
+
+
+def parse_json(data: bytes | str) -> Json:
+    """Return the JSON value in `data`; duplicate keys, NaN and infinities are refused.
+
+    Raises:
+        Corrupt: with code `malformed_json` when `data` is no such JSON.
+    """
+    try:
+        value: Json = json.loads(
+            data, object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant
+        )
+    except (ValueError, RecursionError) as error:
+        message = "the bytes are not valid JSON"
+        raise Corrupt(message, code="malformed_json") from error
+    return value
+
+
+def _unique_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        message = "duplicate key"
+        raise ValueError(message)
+    return found
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(name)

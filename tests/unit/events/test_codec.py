@@ -1,0 +1,128 @@
+"""Events on the wire: encode and decode are inverse, and what cannot be read is refused."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chancery.events.authority import MemberAdded, RevisionPublished, SourceDeclared
+from chancery.events.codec import MODELS, UndecodableEvent, decode, encode
+from chancery.events.envelope import Envelope, Event, EventData
+from chancery.events.topology import STREAMS, TOPICS
+
+
+def wrap(data: EventData, type_name: str | None = None) -> Event:
+    """Return `data` in an envelope of its own type, or of `type_name`."""
+    envelope = Envelope(
+        id="e1",
+        source="/chancery/ingestion",
+        type=type_name or data.TYPE,
+        subject="s1",
+        time=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
+        tenant="t1",
+        actor="ada",
+        requestsha256="a" * 64,
+    )
+    return Event(envelope=envelope, data=data)
+
+
+ids = st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True)
+titles = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300)
+
+
+@pytest.mark.req("EV-3")
+@given(workspace=ids, source=ids, title=titles)
+def test_decode_is_the_inverse_of_encode(workspace: str, source: str, title: str) -> None:
+    data = SourceDeclared(
+        workspace_id=workspace,
+        source_id=source,
+        title=title,
+        visibility="restricted",
+        declarer="ada",
+    )
+    event = wrap(data)
+
+    assert decode(encode(event)) == event
+
+
+@pytest.mark.req("EV-3")
+def test_an_event_is_a_structured_cloud_event() -> None:
+    fields = json.loads(encode(wrap(MemberAdded(workspace_id="w", role="reader"))))
+
+    assert fields["specversion"] == "1.0"
+    assert fields["type"] == "chancery.principal.member-added.v1"
+    assert fields["time"] == "2026-01-02T03:04:05.678901Z"
+    assert all(name.islower() and name.isalnum() for name in fields)
+
+
+def test_a_field_of_a_later_minor_change_is_ignored() -> None:
+    fields = json.loads(encode(wrap(MemberAdded(workspace_id="w", role="reader"))))
+    fields["data"]["added_later"] = 1
+    fields["addedlater"] = "x"
+
+    decoded = decode(json.dumps(fields).encode())
+
+    assert decoded.data == MemberAdded(workspace_id="w", role="reader")
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"type": "chancery.principal.member-added.v2"}, "unknown_event_type"),
+        ({"type": "chancery.nothing.happened.v1"}, "unknown_event_type"),
+        ({"data": {"workspace_id": "w", "role": "emperor"}}, "invalid_event"),
+        ({"data": {"workspace_id": "a.b", "role": "reader"}}, "invalid_event"),
+        ({"data": {"role": "reader"}}, "invalid_event"),
+        ({"data": None}, "invalid_event"),
+        ({"tenant": "a.b"}, "invalid_event"),
+        ({"specversion": "2.0"}, "invalid_event"),
+        ({"time": "2026-01-02T03:04:05"}, "invalid_event"),
+    ],
+)
+def test_what_this_build_cannot_read_is_refused(change: dict[str, object], code: str) -> None:
+    fields = json.loads(encode(wrap(MemberAdded(workspace_id="w", role="reader"))))
+    fields.update(change)
+
+    with pytest.raises(UndecodableEvent) as caught:
+        decode(json.dumps(fields).encode())
+
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("payload", [b"", b"\xff", b"[1]", b'{"a":1,"a":1}'])
+def test_what_is_no_json_object_is_refused(payload: bytes) -> None:
+    with pytest.raises(UndecodableEvent) as caught:
+        decode(payload)
+
+    assert caught.value.code == "malformed_event"
+
+
+def test_an_event_above_the_bound_is_refused_when_written() -> None:
+    data = RevisionPublished(
+        revision=1, content_sha256="a" * 64, media_type="text/plain", size_bytes=1
+    )
+    event = wrap(data)
+    wide = event.model_copy(
+        update={"envelope": event.envelope.model_copy(update={"correlationid": "x" * 300_000})}
+    )
+
+    with pytest.raises(UndecodableEvent) as caught:
+        encode(wide)
+
+    assert caught.value.code == "event_too_large"
+
+
+@pytest.mark.req("EV-2")
+def test_every_model_has_one_topic_and_every_topic_a_model() -> None:
+    assert sorted(topic.type for topic in TOPICS) == sorted(MODELS)
+
+
+@pytest.mark.req("EV-10")
+def test_streams_of_record_are_kept_for_ever() -> None:
+    kept = {stream.name for stream in STREAMS if stream.append_only and stream.max_age_s == 0}
+
+    assert {"AUTHORITY", "INDEX", "RELEASES"} <= kept

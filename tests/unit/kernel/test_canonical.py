@@ -1,0 +1,69 @@
+"""Canonical JSON and hashing: one value, one byte string."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chancery.kernel.canonical import (
+    SAFE_INTEGER_MAX,
+    Json,
+    canonical_bytes,
+    canonical_hash,
+    parse_json,
+    salted_hash,
+    sha256_hex,
+)
+from chancery.kernel.errors import Corrupt
+
+scalars: st.SearchStrategy[Json] = (
+    st.none()
+    | st.booleans()
+    | st.integers(-SAFE_INTEGER_MAX, SAFE_INTEGER_MAX)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+)
+values: st.SearchStrategy[Json] = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(values)
+def test_parsing_is_the_inverse_of_canonical_bytes(value: Json) -> None:
+    assert parse_json(canonical_bytes(value)) == value
+
+
+@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), scalars))
+def test_the_order_of_keys_does_not_change_the_hash(value: dict[str, Json]) -> None:
+    reordered = dict(reversed(value.items()))
+
+    assert canonical_hash(reordered) == canonical_hash(value)
+
+
+def test_an_integer_that_json_readers_would_round_is_refused() -> None:
+    with pytest.raises(ValueError, match="canonical"):
+        canonical_bytes(SAFE_INTEGER_MAX + 1)
+
+
+@pytest.mark.parametrize("text", ['{"a":1,"a":2}', "NaN", "[Infinity]", "{", "", "[" * 100_000])
+def test_ambiguous_or_broken_json_is_refused(text: str) -> None:
+    with pytest.raises(Corrupt) as caught:
+        parse_json(text)
+
+    assert caught.value.code == "malformed_json"
+
+
+def test_a_salt_changes_the_hash_of_the_same_bytes() -> None:
+    assert salted_hash("00" * 16, b"yes") != salted_hash("01" * 16, b"yes")
+    assert salted_hash("00" * 16, b"yes") == sha256_hex(bytes(16) + b"yes")
+
+
+def test_canonical_bytes_are_plain_json() -> None:
+    assert json.loads(canonical_bytes({"b": [1, 2.5], "a": "é"})) == {"a": "é", "b": [1, 2.5]}
