@@ -18,7 +18,9 @@ Aggregate = Literal["sum", "avg", "min", "max", "count"]
 AggregateKind = Literal[
     "tenant", "workspace", "principal", "source", "item", "dataset", "corpus", "policy", "file"
 ]
-Title = Annotated[str, Field(min_length=1, max_length=300)]
+LINE_PATTERN = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
+"""One line: no control character and no line or paragraph separator, so that nothing forges one."""
+Title = Annotated[str, Field(min_length=1, max_length=300, pattern=LINE_PATTERN)]
 Grantee = Annotated[str, Field(pattern=r"^(group:)?[A-Za-z0-9_-]{1,64}$")]
 """A principal's id, or `group:` and a group's name."""
 Cell = str | int | bool
@@ -39,7 +41,7 @@ class TenantSuspended(EventData):
     """Nothing of the tenant is disclosed until it is resumed."""
 
     TYPE: ClassVar[str] = "chancery.tenant.suspended.v1"
-    reason: str = Field(min_length=1, max_length=300)
+    reason: str = Field(min_length=1, max_length=300, pattern=LINE_PATTERN)
 
 
 class TenantResumed(EventData):
@@ -202,9 +204,9 @@ class RowFilter(_Part):
 class Measure(_Part):
     """A named calculation that a publisher declares; `column` is absent for counting rows."""
 
-    name: str = Field(min_length=1, max_length=64)
+    name: str = Field(min_length=1, max_length=64, pattern=LINE_PATTERN)
     description: str = Field(default="", max_length=500)
-    synonyms: tuple[str, ...] = Field(default=(), max_length=20)
+    synonyms: tuple[Annotated[str, Field(max_length=100)], ...] = Field(default=(), max_length=20)
     aggregate: Aggregate
     column: str | None = Field(default=None, min_length=1, max_length=64)
     where: Mapping[str, Cell] = Field(default_factory=dict)
