@@ -1,0 +1,1 @@
+"""Turns the bytes of a document into its canonical text."""
