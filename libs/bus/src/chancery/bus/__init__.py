@@ -1,0 +1,1 @@
+"""JetStream as this product uses it: acknowledged publishing, leader reads, readers, topology."""

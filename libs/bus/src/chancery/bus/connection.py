@@ -1,0 +1,224 @@
+"""The connection to NATS: reconnects for ever, and every failure is one of our four kinds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import nats.errors
+from nats.aio.client import Client
+from nats.js import JetStreamContext
+from pydantic import BaseModel, ValidationError
+
+from chancery.kernel.canonical import Json, canonical_bytes
+from chancery.kernel.errors import ChanceryError, Corrupt, TooLarge, Unavailable
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+
+API_PREFIX: Final = "$JS.API"
+"""Where the JetStream API answers; an account may import it under another prefix."""
+
+CONNECT_TIMEOUT_S: Final = 5.0
+RECONNECT_WAIT_S: Final = 0.25
+CLOSE_TIMEOUT_S: Final = 5.0
+
+_log = logging.getLogger("chancery.bus")
+
+ReplyT = TypeVar("ReplyT", bound=BaseModel)
+
+
+class ApiRefused(ChanceryError):
+    """JetStream answered with an error; `status` and `error_code` are the server's."""
+
+    code = "bus_refused"
+
+    def __init__(self, detail: str, *, status: int, error_code: int) -> None:
+        """Keep the server's numbers; its text is not shown to callers."""
+        super().__init__(detail)
+        self.status = status
+        self.error_code = error_code
+
+    @property
+    def is_missing(self) -> bool:
+        """Tell whether the stream, consumer or message does not exist."""
+        return self.status == 404  # noqa: PLR2004 - HTTP's "not found"
+
+
+class _ErrorBody(BaseModel):
+    code: int = 500
+    err_code: int = 0
+    description: str = ""
+
+
+class _MaybeError(BaseModel):
+    error: _ErrorBody | None = None
+
+
+@dataclass(slots=True)
+class Connection:
+    """A connection and the account's JetStream API; `generation` counts the reconnects."""
+
+    client: Client
+    api_prefix: str = API_PREFIX
+    generation: int = 0
+
+    @property
+    def jetstream(self) -> JetStreamContext:
+        """Return the driver's own JetStream context, for what this library does not wrap."""
+        return JetStreamContext(self.client, prefix=self.api_prefix)
+
+    @property
+    def is_connected(self) -> bool:
+        """Tell whether the socket is up; says nothing about streams or consumers."""
+        return self.client.is_connected
+
+    async def request(
+        self,
+        subject: str,
+        payload: bytes,
+        *,
+        timeout_s: float,
+        headers: Mapping[str, str] | None = None,
+    ) -> Msg:
+        """Send `payload` and return the reply.
+
+        Raises:
+            Unavailable: nobody listens, nobody answered in time, or the connection is away.
+            TooLarge: the server's limit on one message was exceeded.
+        """
+        with translate_errors():
+            return await self.client.request(
+                subject,
+                payload,
+                timeout=timeout_s,
+                headers=dict(headers) if headers is not None else None,
+            )
+
+    async def send(
+        self, subject: str, payload: bytes, *, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Publish on core NATS without an acknowledgement: for nudges, never for events."""
+        with translate_errors():
+            await self.client.publish(
+                subject, payload, headers=dict(headers) if headers is not None else None
+            )
+
+    async def api(
+        self,
+        verb: str,
+        body: Mapping[str, Json] | None,
+        model: type[ReplyT],
+        *,
+        timeout_s: float = 5.0,
+    ) -> ReplyT:
+        """Ask the JetStream API, for example `STREAM.INFO.RUNS`, and parse its answer.
+
+        Raises:
+            ApiRefused: the server's own refusal.
+            Unavailable: no answer in time.
+        """
+        payload = canonical_bytes(body) if body is not None else b""
+        reply = await self.request(f"{self.api_prefix}.{verb}", payload, timeout_s=timeout_s)
+        return parse_reply(reply.data, model)
+
+
+def parse_reply(data: bytes, model: type[ReplyT]) -> ReplyT:
+    """Return the model in a reply of the server, or raise the refusal in it.
+
+    Raises:
+        ApiRefused: when the reply carries an error.
+        Corrupt: when it is no reply that this build can read.
+    """
+    try:
+        error = _MaybeError.model_validate_json(data).error
+        if error is None:
+            return model.model_validate_json(data)
+    except ValidationError as invalid:
+        message = "the NATS server sent a reply that this build cannot read"
+        raise Corrupt(message, code="bus_reply") from invalid
+    raise ApiRefused(error.description, status=error.code, error_code=error.err_code)
+
+
+@asynccontextmanager
+async def connect(
+    url: str, *, name: str, api_prefix: str = API_PREFIX, timeout_s: float = CONNECT_TIMEOUT_S
+) -> AsyncGenerator[Connection]:
+    """Open a connection that shows as `name` on the server, and close it at the end.
+
+    Raises:
+        Unavailable: when no server accepts it within `timeout_s`.
+    """
+    client = Client()
+    connection = Connection(client=client, api_prefix=api_prefix)
+
+    async def count_reconnect() -> None:
+        connection.generation += 1
+        _log.info("reconnected to NATS")
+
+    try:
+        with translate_errors():
+            async with asyncio.timeout(timeout_s):
+                await client.connect(**_options(url, name, count_reconnect))
+        yield connection
+    finally:
+        await _close(client)
+
+
+def connection_options(url: str, *, name: str) -> dict[str, Any]:
+    """Return what every connection of this product asks of the driver."""
+    return {
+        "servers": url.split(","),
+        "name": name,
+        "allow_reconnect": True,
+        "max_reconnect_attempts": -1,
+        "reconnect_time_wait": RECONNECT_WAIT_S,
+        "connect_timeout": 2,
+        "ping_interval": 10,
+        "max_outstanding_pings": 2,
+        "error_cb": _report,
+        "disconnected_cb": _report_disconnect,
+    }
+
+
+def _options(url: str, name: str, reconnected: Any) -> dict[str, Any]:
+    return {**connection_options(url, name=name), "reconnected_cb": reconnected}
+
+
+async def _report(error: Exception) -> None:
+    _log.warning("NATS connection: %s", type(error).__name__)
+
+
+async def _report_disconnect() -> None:
+    _log.warning("disconnected from NATS")
+
+
+async def _close(client: Client) -> None:
+    try:
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await client.close()
+    except (nats.errors.Error, OSError, TimeoutError) as error:
+        _log.warning("closing the NATS connection: %s", type(error).__name__)
+
+
+@contextmanager
+def translate_errors() -> Generator[None]:
+    """Turn the driver's errors into ours; nothing of their text is kept."""
+    try:
+        yield
+    except nats.errors.MaxPayloadError as error:
+        message = "the message is larger than the NATS server accepts"
+        raise TooLarge(message) from error
+    except nats.errors.NoRespondersError as error:
+        message = "nothing answers on this subject now"
+        raise Unavailable(message, code="no_responders") from error
+    except (TimeoutError, nats.errors.TimeoutError) as error:
+        message = "NATS did not answer in time"
+        raise Unavailable(message, code="bus_timeout") from error
+    except (nats.errors.Error, OSError) as error:
+        message = "the connection to NATS is away"
+        raise Unavailable(message) from error

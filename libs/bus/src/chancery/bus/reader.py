@@ -1,0 +1,134 @@
+"""Our own reader of a stream: in order, without gaps, and with what has arrived at once.
+
+Two pull requests overlap, so that the server never waits for the next one. Contiguity is judged by
+the consumer's own sequence, which grows by one per delivery; stream sequences may have holes
+(expired fences). After a gap or a reconnect the consumer is reset behind the last good message.
+The driver's push "ordered consumer" loses messages without a sign and is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel
+
+from chancery.bus.connection import ApiRefused, Connection
+from chancery.bus.load import MESSAGE_ID_HEADER, Stored
+from chancery.bus.pull import ConsumerLost, Position, PullInbox, parse_position
+from chancery.events.topology import Consumer
+from chancery.kernel.errors import Unavailable
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+
+BATCH_MESSAGES: Final = 500
+IDLE_S: Final = 1.0
+RESTARTS_MAX: Final = 5
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ReaderContended(Unavailable):
+    """Deliveries kept missing: another process reads with the same consumer."""
+
+    code = "reader_contended"
+
+
+class _Reset(BaseModel):
+    reset_seq: int = 0
+
+
+@dataclass(slots=True)
+class PullReader:
+    """Reads one AckNone durable; `position` was handed over last, `pending` wait behind it.
+
+    One `read` at a time per durable: its deliveries are shared by all who ask.
+    """
+
+    connection: Connection
+    consumer: Consumer
+    batch_messages: int = BATCH_MESSAGES
+    idle_s: float = IDLE_S
+    position: int = 0
+    pending: int = 0
+    resets: int = 0
+
+    async def read(self, after: int) -> AsyncGenerator[list[Stored]]:
+        """Yield every message above `after` for ever; an empty list at least every `idle_s`.
+
+        Raises:
+            Unavailable: the consumer or the connection is gone; start again from your position.
+        """
+        assert self.consumer.reader
+        self.position = after
+        fruitless = 0
+        while fruitless < RESTARTS_MAX:
+            before = self.position
+            inbox = await self._restart()
+            try:
+                async for batch in self._follow(inbox):
+                    yield batch
+            finally:
+                await inbox.close()
+            fruitless = fruitless + 1 if self.position == before else 0
+        message = f"{self.consumer.name} keeps missing deliveries; is another reader running?"
+        raise ReaderContended(message)
+
+    async def _restart(self) -> PullInbox:
+        """Reset the durable behind the last good message; a fresh inbox drops what is late."""
+        self.resets += 1
+        stream, name = self.consumer.stream, self.consumer.name
+        try:
+            await self.connection.api(
+                f"CONSUMER.RESET.{stream}.{name}", {"seq": self.position + 1}, _Reset
+            )
+        except ApiRefused as error:
+            message = f"the consumer {name} of {stream} cannot be reset"
+            raise ConsumerLost(message) from error
+        inbox = PullInbox(self.connection, stream, name)
+        await inbox.open()
+        return inbox
+
+    async def _follow(self, inbox: PullInbox) -> AsyncGenerator[list[Stored]]:
+        """Yield batches until a gap or a reconnect; then the caller restarts."""
+        generation = self.connection.generation
+        expected = 1
+        while self.connection.generation == generation:
+            while inbox.outstanding <= self.batch_messages:
+                await inbox.request(self.batch_messages)
+            await inbox.wait(self.idle_s)
+            delivered = [(message, parse_position(message.reply)) for message in inbox.take()]
+            good = _contiguous(delivered, expected, self.position)
+            if good:
+                expected += len(good)
+                self.position = good[-1][1].stream_sequence
+                self.pending = good[-1][1].pending
+            if good or not delivered:
+                yield [_stored(message, position) for message, position in good]
+            if len(good) < len(delivered):
+                return
+
+
+def _contiguous(
+    delivered: list[tuple[Msg, Position]], expected: int, last: int
+) -> list[tuple[Msg, Position]]:
+    """Return the prefix whose consumer sequences follow on and whose stream sequences rise."""
+    for count, (_, position) in enumerate(delivered):
+        if position.consumer_sequence != expected + count or position.stream_sequence <= last:
+            return delivered[:count]
+        last = position.stream_sequence
+    return delivered
+
+
+def _stored(message: Msg, position: Position) -> Stored:
+    headers = message.headers
+    return Stored(
+        sequence=position.stream_sequence,
+        subject=message.subject,
+        payload=message.data,
+        time=_EPOCH + timedelta(microseconds=position.timestamp_ns // 1000),
+        message_id=headers.get(MESSAGE_ID_HEADER) if headers is not None else None,
+    )
