@@ -1,0 +1,1 @@
+"""What tests stand on: real servers, fakes that pass the ports' contracts, waiting, generators."""

@@ -1,0 +1,1 @@
+"""The house rules that no linter knows: pure checks from text to findings, and their tests."""
