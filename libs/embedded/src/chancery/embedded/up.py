@@ -1,0 +1,153 @@
+"""`chancery up`: the whole system from one folder, until it is asked to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from chancery.embedded import nats, postgres
+from chancery.embedded.database import (
+    ensure_database,
+    role_passwords,
+    runtime_dsn,
+)
+from chancery.embedded.folder import DataFolder, hold_folder
+from chancery.embedded.ports import LOOPBACK, check_port, free_port
+from chancery.embedded.process import stop_left_behind
+from chancery.embedded.services import Wiring, service_children
+from chancery.embedded.settings import UpSettings, UpSteps
+from chancery.embedded.supervisor import Announce, Child, Supervisor
+from chancery.kernel.errors import ChanceryError, Unavailable
+from chancery.store.roles import SERVICES, runtime_role
+
+EXIT_DONE = 0
+EXIT_REFUSED = 1
+EXIT_UNAVAILABLE = 3
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class _Servers:
+    """Where NATS and PostgreSQL are, and which of them are ours to run."""
+
+    nats_url: str
+    dsn: str
+    superuser_dsn: str | None
+    children: tuple[Child, ...]
+
+
+async def up(settings: UpSettings, *, announce: Announce, steps: UpSteps) -> int:
+    """Run everything until SIGINT, SIGTERM or SIGHUP; return the exit code.
+
+    Every failure is told in one sentence: 1 when something has to be changed first, 3 when a part
+    did not come up or keeps dying. Whatever was started is stopped before this returns.
+    """
+    code = EXIT_DONE
+    try:
+        async with _until_signal():
+            await _run(settings, announce, steps)
+    except* ChanceryError as group:
+        error = _first(group)
+        announce(error.detail)
+        code = EXIT_UNAVAILABLE if isinstance(error, Unavailable) else EXIT_REFUSED
+    return code
+
+
+async def _run(settings: UpSettings, announce: Announce, steps: UpSteps) -> None:
+    with hold_folder(settings.data_dir) as folder:
+        await asyncio.to_thread(stop_left_behind, folder.run)
+        port = settings.http_port or free_port()
+        check_port(port)
+        servers = await _prepare(folder, settings)
+        async with Supervisor(announce, settings.limits) as supervisor:
+            await supervisor.start(servers.children)
+            wiring = await _wire(folder, settings, steps, servers, port)
+            await supervisor.start(service_children(folder, settings, steps, wiring))
+            announce(f"Chancery is ready at http://{LOOPBACK}:{port}")
+            await asyncio.Event().wait()
+
+
+async def _prepare(folder: DataFolder, settings: UpSettings) -> _Servers:
+    """Decide which servers are ours and make their folders, both at the same time."""
+    async with asyncio.TaskGroup() as group:
+        bus = group.create_task(asyncio.to_thread(_prepare_nats, folder, settings))
+        database = group.create_task(asyncio.to_thread(_prepare_postgres, folder, settings))
+    nats_server, postgres_server = bus.result(), database.result()
+    children: list[Child] = []
+    nats_url, dsn, superuser_dsn = settings.nats_url or "", "", None
+    if nats_server is not None:
+        nats_url = nats_server.url
+        children.append(Child(nats_server.spec, nats_server.is_ready))
+    if postgres_server is not None:
+        dsn, superuser_dsn = postgres_server.dsn(database=postgres.DATABASE), postgres_server.dsn()
+        children.append(Child(postgres_server.spec, postgres_server.is_ready))
+    if settings.postgres_dsn is not None:
+        dsn = settings.postgres_dsn.get_secret_value()
+    return _Servers(nats_url, dsn, superuser_dsn, tuple(children))
+
+
+def _prepare_nats(folder: DataFolder, settings: UpSettings) -> nats.NatsServer | None:
+    if settings.nats_url is not None:
+        return None
+    return nats.prepare(folder.nats, run=folder.run, logs=folder.logs)
+
+
+def _prepare_postgres(folder: DataFolder, settings: UpSettings) -> postgres.PostgresServer | None:
+    if settings.postgres_dsn is not None:
+        return None
+    return postgres.prepare(folder.postgres, run=folder.run, logs=folder.logs)
+
+
+async def _wire(
+    folder: DataFolder, settings: UpSettings, steps: UpSteps, servers: _Servers, port: int
+) -> Wiring:
+    """Bring the database and the streams up to date, and say what the services connect to."""
+    passwords = role_passwords(folder.postgres / "roles.json")
+    async with asyncio.TaskGroup() as group:
+        group.create_task(steps.provision(servers.nats_url))
+        if servers.superuser_dsn is not None:
+            await ensure_database(servers.superuser_dsn)
+        await steps.migrate(servers.dsn, passwords)
+    roles = {service: runtime_role(service) for service in SERVICES}
+    return Wiring(
+        nats_url=servers.nats_url,
+        dsns={
+            service: runtime_dsn(servers.dsn, role, passwords[role])
+            for service, role in roles.items()
+        },
+        blobs_url=settings.blobs_url or folder.blobs.as_uri(),
+        http_port=port,
+    )
+
+
+@asynccontextmanager
+async def _until_signal() -> AsyncGenerator[None]:
+    """Cancel the block, quietly, when one of the signals arrives."""
+    loop = asyncio.get_running_loop()
+    scope = asyncio.timeout(None)
+
+    def leave() -> None:
+        # The second signal finds the block being left already; that has its own bounds.
+        if not scope.expired():
+            scope.reschedule(loop.time())
+
+    try:
+        async with scope:
+            for number in _SIGNALS:
+                loop.add_signal_handler(number, leave)
+            yield
+    except TimeoutError:
+        if not scope.expired():
+            raise
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def _first(group: ExceptionGroup[ChanceryError]) -> ChanceryError:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, ExceptionGroup) else first

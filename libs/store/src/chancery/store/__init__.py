@@ -1,0 +1,1 @@
+"""PostgreSQL and blobs: pools, named SQL, migrations, the outbox, content-addressed bytes."""

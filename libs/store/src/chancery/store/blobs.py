@@ -1,0 +1,142 @@
+"""Bytes by their hash: the port that every reader and writer of content uses.
+
+Keys are `<tenant>/<sha256>`, and `<tenant>/runs/<run>/<sha256>` for what a run derived: nothing is
+shared across tenants, and erasing a run's bytes cannot take another's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from chancery.kernel.errors import Corrupt, NotFound, Rejected, TooLarge
+from chancery.kernel.ids import parse_id
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_REMOTE_SCHEMES = frozenset({"s3", "gs", "az", "memory"})
+
+
+class BlobNotFound(NotFound):
+    """No blob has this key."""
+
+    code = "blob_not_found"
+
+
+class BlobTooLarge(TooLarge):
+    """The blob is larger than the reader allows."""
+
+    code = "blob_too_large"
+
+
+class BlobCorrupt(Corrupt):
+    """The stored bytes do not have the hash that names them."""
+
+    code = "blob_corrupt"
+
+
+class Blobs(Protocol):
+    """A store of immutable bytes; every method raises `Unavailable` when the store is away.
+
+    Sizes in bytes. `run` chooses the blobs that this run derived; None the tenant's own.
+    """
+
+    async def put(self, tenant: str, data: bytes) -> str:
+        """Store `data` and return its SHA-256; it is on disk before this returns.
+
+        Storing what is there already changes nothing.
+        """
+        ...
+
+    async def put_run(self, tenant: str, run: str, data: bytes) -> str:
+        """Store `data` among the blobs that `run` derived and return its SHA-256."""
+        ...
+
+    async def get(self, tenant: str, sha256: str, *, limit: int) -> bytes:
+        """Return the bytes, which are at most `limit` and have this hash.
+
+        Raises:
+            BlobNotFound: when there are none.
+            BlobTooLarge: when there are more; nothing was read then.
+            BlobCorrupt: when they have another hash.
+        """
+        ...
+
+    async def get_run(self, tenant: str, run: str, sha256: str, *, limit: int) -> bytes:
+        """Return the bytes that `run` derived; otherwise as `get`."""
+        ...
+
+    async def exists(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
+        """Tell whether a blob has this key."""
+        ...
+
+    async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
+        """Remove the blob; removing what is not there changes nothing."""
+        ...
+
+
+def blob_key(tenant: str, sha256: str, run: str | None) -> str:
+    """Return the key of a blob.
+
+    Raises:
+        Rejected: for an id or a hash that is none.
+    """
+    parse_id(tenant, field="tenant")
+    if _SHA256.fullmatch(sha256) is None:
+        message = "sha256 must be 64 lower-case hex digits"
+        raise Rejected(message, field="sha256", code="invalid_hash")
+    if run is None:
+        return f"{tenant}/{sha256}"
+    return f"{tenant}/runs/{parse_id(run, field='run')}/{sha256}"
+
+
+def check_bytes(data: bytes, sha256: str) -> bytes:
+    """Return `data` when it has this hash.
+
+    Raises:
+        BlobCorrupt: when it has another one.
+    """
+    if hashlib.sha256(data).hexdigest() != sha256:
+        message = f"the blob {sha256} does not have the hash that names it"
+        raise BlobCorrupt(message)
+    return data
+
+
+def check_size(size: int, limit: int) -> None:
+    """Refuse a blob of more than `limit` bytes.
+
+    Raises:
+        BlobTooLarge: naming both sizes.
+    """
+    if size > limit:
+        message = f"the blob has {size} bytes; at most {limit} are read here"
+        raise BlobTooLarge(message)
+
+
+def missing(sha256: str) -> BlobNotFound:
+    """Return the error for a blob that is not there."""
+    return BlobNotFound(f"there is no blob {sha256}")
+
+
+def open_blobs(url: str) -> Blobs:
+    """Return the store at `url`: `file:///path`, `s3://`, `gs://`, `az://` or `memory:///`.
+
+    Cloud stores take region, endpoint and credentials from their own usual environment variables.
+
+    Raises:
+        Rejected: with field `blobs_url` for any other URL.
+    """
+    # The adapters import this module for the port; obstore is loaded only where it is used.
+    from chancery.store.local_blobs import LocalBlobs  # noqa: PLC0415
+    from chancery.store.object_blobs import open_object_blobs  # noqa: PLC0415
+
+    parts = urlsplit(url)
+    if parts.scheme == "file" and parts.netloc in {"", "localhost"} and parts.path:
+        return LocalBlobs.at(unquote(parts.path))
+    if parts.scheme in _REMOTE_SCHEMES:
+        return open_object_blobs(url)
+    message = (
+        "blobs_url must be file:///path, s3://bucket, gs://bucket, az://container or memory:///"
+    )
+    raise Rejected(message, field="blobs_url", code="invalid_blobs_url")

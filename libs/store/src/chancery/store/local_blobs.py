@@ -1,0 +1,161 @@
+"""Blobs in a folder of this machine, on disk before `put` returns.
+
+obstore's own local store does not sync. Here a blob is written to a partial file, synced, renamed
+into place, and then its folder is synced, and so is each folder that had to be made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.clock import SystemClock
+from chancery.kernel.errors import Unavailable
+from chancery.kernel.ids import random_id
+from chancery.store.blobs import blob_key, check_bytes, check_size, missing
+
+T = TypeVar("T")
+
+OPERATION_TIMEOUT_S = 30.0
+"""How long a caller waits for the disk."""
+
+PARTIAL_AGE_MAX_S = 3600.0
+"""A partial file older than this was left by a crash."""
+
+_PARTIAL = ".partial"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBlobs:
+    """A `Blobs` over one folder."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, root: str | Path) -> LocalBlobs:
+        """Open the folder, making it when it is missing, and clear what a crash left behind.
+
+        Raises:
+            Unavailable: when the folder cannot be made or written.
+        """
+        path = Path(root)
+        with _translate_errors():
+            _make_folder(path / _PARTIAL)
+            _clear_partial(path / _PARTIAL)
+        return cls(path)
+
+    async def put(self, tenant: str, data: bytes) -> str:
+        """Store `data`; see `Blobs.put`."""
+        return await self._put(tenant, None, data)
+
+    async def put_run(self, tenant: str, run: str, data: bytes) -> str:
+        """Store `data` of a run; see `Blobs.put_run`."""
+        return await self._put(tenant, run, data)
+
+    async def get(self, tenant: str, sha256: str, *, limit: int) -> bytes:
+        """Return the bytes; see `Blobs.get`."""
+        path = self.root / blob_key(tenant, sha256, None)
+        return await _off_loop(lambda: _read(path, sha256, limit))
+
+    async def get_run(self, tenant: str, run: str, sha256: str, *, limit: int) -> bytes:
+        """Return the bytes of a run; see `Blobs.get_run`."""
+        path = self.root / blob_key(tenant, sha256, run)
+        return await _off_loop(lambda: _read(path, sha256, limit))
+
+    async def exists(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
+        """Tell whether the blob is there; see `Blobs.exists`."""
+        path = self.root / blob_key(tenant, sha256, run)
+        return await _off_loop(path.is_file)
+
+    async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
+        """Remove the blob; see `Blobs.delete`."""
+        path = self.root / blob_key(tenant, sha256, run)
+        await _off_loop(lambda: _remove(path))
+
+    async def _put(self, tenant: str, run: str | None, data: bytes) -> str:
+        partial = self.root / _PARTIAL / random_id()
+
+        def store() -> str:
+            sha256 = sha256_hex(data)
+            _write(self.root / blob_key(tenant, sha256, run), data, partial)
+            return sha256
+
+        return await _off_loop(store)
+
+
+async def _off_loop(work: Callable[[], T]) -> T:
+    with _translate_errors():
+        async with asyncio.timeout(OPERATION_TIMEOUT_S):
+            return await asyncio.to_thread(work)
+
+
+@contextmanager
+def _translate_errors() -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "it did not answer in time"
+        message = f"the blob folder cannot be used: {reason}"
+        raise Unavailable(message, code="blobs_unavailable") from error
+
+
+def _read(path: Path, sha256: str, limit: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            check_size(os.fstat(file.fileno()).st_size, limit)
+            return check_bytes(file.read(limit + 1), sha256)
+    except FileNotFoundError as error:
+        raise missing(sha256) from error
+
+
+def _write(path: Path, data: bytes, partial: Path) -> None:
+    # A file of this name has synced bytes, but whoever renamed it may not have synced the folder.
+    if path.is_file() and path.stat().st_size == len(data):
+        _sync_folder(path.parent)
+        return
+    _make_folder(path.parent)
+    try:
+        with partial.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return
+    _sync_folder(path.parent)
+
+
+def _make_folder(path: Path) -> None:
+    missing_folders = [folder for folder in (path, *path.parents) if not folder.is_dir()]
+    for folder in reversed(missing_folders):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _sync_folder(folder.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _clear_partial(folder: Path) -> None:
+    oldest = SystemClock().now().timestamp() - PARTIAL_AGE_MAX_S
+    for partial in folder.iterdir():
+        if partial.stat().st_mtime < oldest:
+            partial.unlink(missing_ok=True)

@@ -1,0 +1,122 @@
+"""Blobs in an object store (S3, Google Cloud, Azure) or in memory, through `obstore`.
+
+These stores acknowledge a write once it is durable, so nothing is synced here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import MemoryStore, from_url
+
+from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.errors import Unavailable
+from chancery.store.blobs import blob_key, check_bytes, check_size, missing
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+OPERATION_TIMEOUT_S = 60.0
+"""How long a caller waits for one operation, retries included."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectBlobs:
+    """A `Blobs` over one bucket or container."""
+
+    store: ObjectStore
+
+    async def put(self, tenant: str, data: bytes) -> str:
+        """Store `data`; see `Blobs.put`."""
+        return await self._put(tenant, None, data)
+
+    async def put_run(self, tenant: str, run: str, data: bytes) -> str:
+        """Store `data` of a run; see `Blobs.put_run`."""
+        return await self._put(tenant, run, data)
+
+    async def get(self, tenant: str, sha256: str, *, limit: int) -> bytes:
+        """Return the bytes; see `Blobs.get`."""
+        return await self._get(blob_key(tenant, sha256, None), sha256, limit)
+
+    async def get_run(self, tenant: str, run: str, sha256: str, *, limit: int) -> bytes:
+        """Return the bytes of a run; see `Blobs.get_run`."""
+        return await self._get(blob_key(tenant, sha256, run), sha256, limit)
+
+    async def _get(self, key: str, sha256: str, limit: int) -> bytes:
+        with _translate_errors():
+            try:
+                async with asyncio.timeout(OPERATION_TIMEOUT_S):
+                    result = await obstore.get_async(self.store, key)
+                    check_size(result.meta["size"], limit)
+                    data = bytes(await result.bytes_async())
+            except FileNotFoundError as error:
+                raise missing(sha256) from error
+        return check_bytes(data, sha256)
+
+    async def exists(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
+        """Tell whether the blob is there; see `Blobs.exists`."""
+        return await self._size(blob_key(tenant, sha256, run)) is not None
+
+    async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
+        """Remove the blob; see `Blobs.delete`."""
+        with _translate_errors():
+            try:
+                async with asyncio.timeout(OPERATION_TIMEOUT_S):
+                    await obstore.delete_async(self.store, blob_key(tenant, sha256, run))
+            except FileNotFoundError:
+                return
+
+    async def _put(self, tenant: str, run: str | None, data: bytes) -> str:
+        sha256 = await asyncio.to_thread(sha256_hex, data)
+        key = blob_key(tenant, sha256, run)
+        if await self._size(key) == len(data):
+            return sha256
+        with _translate_errors():
+            async with asyncio.timeout(OPERATION_TIMEOUT_S):
+                await obstore.put_async(self.store, key, data)
+        return sha256
+
+    async def _size(self, key: str) -> int | None:
+        with _translate_errors():
+            try:
+                async with asyncio.timeout(OPERATION_TIMEOUT_S):
+                    return (await obstore.head_async(self.store, key))["size"]
+            except FileNotFoundError:
+                return None
+
+
+def open_object_blobs(url: str) -> ObjectBlobs:
+    """Return the blobs of the bucket, container or memory that `url` names.
+
+    Raises:
+        Unavailable: when the store's own settings are not usable.
+    """
+    if url.startswith("memory:"):
+        return ObjectBlobs(MemoryStore())
+    with _translate_errors():
+        return ObjectBlobs(
+            from_url(
+                url,
+                client_options={
+                    "connect_timeout": timedelta(seconds=5),
+                    "timeout": timedelta(seconds=30),
+                },
+                retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=30)},
+            )
+        )
+
+
+@contextmanager
+def _translate_errors() -> Generator[None]:
+    try:
+        yield
+    except (BaseError, OSError) as error:
+        message = "the object store of blobs_url did not answer as expected"
+        raise Unavailable(message, code="blobs_unavailable") from error

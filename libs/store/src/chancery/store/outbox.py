@@ -1,0 +1,112 @@
+"""The outbox: events written in the transaction of the rows they tell of, published after it.
+
+A transaction that began earlier may commit later, so "everything after the last id" skips rows. The
+reader therefore takes only rows of transactions below the horizon `pg_snapshot_xmin(
+pg_current_snapshot())`: all of those have ended, and nothing can appear among them any more.
+
+A service brings its own table and two statements::
+
+    CREATE TABLE release.outbox (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+        event_id text NOT NULL, subject text NOT NULL, body bytea NOT NULL,
+        published_at timestamptz);
+
+    -- name: read_outbox
+    -- The oldest rows that are not yet published and that nothing can still precede.
+    SELECT id, event_id, subject, body FROM release.outbox
+    WHERE published_at IS NULL AND xid < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY xid, id LIMIT $1;
+
+    -- name: mark_published
+    -- Remember that these rows are on the bus.
+    UPDATE release.outbox SET published_at = clock_timestamp() WHERE id = ANY ($1::bigint[]);
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from chancery.store.pool import Connection, Pool, borrow
+from chancery.store.queries import load_queries
+
+_QUERIES = load_queries("chancery.store")
+_TRY_LOCK_OUTBOX = _QUERIES["try_lock_outbox"]
+_UNLOCK_OUTBOX = _QUERIES["unlock_outbox"]
+
+Publish = Callable[["OutboxRow"], Awaitable[None]]
+"""Publishes one row; returns only after the bus has acknowledged it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """One event waiting for the bus; `event_id` is its message id there."""
+
+    id: int
+    event_id: str
+    subject: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxStatements:
+    """The two statements of a service's outbox; see the module's docstring for their shape."""
+
+    read: str
+    mark_published: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """Moves rows from a service's outbox to the bus: at least once, and in order.
+
+    `name` identifies the outbox in the database: one relay at a time works on it.
+    """
+
+    pool: Pool
+    name: str
+    statements: OutboxStatements
+
+    async def relay(self, publish: Publish, *, limit: int = 100) -> int:
+        """Publish up to `limit` waiting rows, then mark them; return how many.
+
+        Returns 0 at once while another relay is at work. When `publish` fails, the rows before it
+        are marked, the rest wait for the next call, and the error is raised. A crash between
+        publishing and marking publishes again with the same `event_id`.
+
+        Raises:
+            Unavailable: when the database is away.
+        """
+        async with borrow(self.pool) as connection:
+            if not await connection.fetchval(_TRY_LOCK_OUTBOX, self.name):
+                return 0
+            try:
+                return await self._relay(connection, publish, limit)
+            finally:
+                await connection.execute(_UNLOCK_OUTBOX, self.name)
+
+    async def _relay(self, connection: Connection, publish: Publish, limit: int) -> int:
+        # No transaction is open while the bus is waited for: it would hold back the horizon of
+        # every other reader.
+        records = await connection.fetch(self.statements.read, limit)
+        rows = [OutboxRow(r["id"], r["event_id"], r["subject"], r["body"]) for r in records]
+        published, failure = await _publish_in_order(rows, publish)
+        if published:
+            await connection.execute(self.statements.mark_published, published)
+        if failure is not None:
+            raise failure
+        return len(published)
+
+
+async def _publish_in_order(
+    rows: list[OutboxRow], publish: Publish
+) -> tuple[list[int], Exception | None]:
+    published: list[int] = []
+    for row in rows:
+        try:
+            await publish(row)
+        except Exception as error:  # noqa: BLE001 - whatever failed, the rows before it are out.
+            return published, error
+        published.append(row.id)
+    return published, None

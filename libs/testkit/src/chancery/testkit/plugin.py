@@ -1,0 +1,71 @@
+"""The fixtures that pytest gets: real servers, started once per worker and only when asked for.
+
+`database` is a fresh database with every migration applied, `empty_database` one without any;
+`nats_url` is a JetStream server without streams, `provisioned_nats_url` one with the topology.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from chancery.testkit.nats import delete_streams, running_nats
+from chancery.testkit.postgres import (
+    Database,
+    create_database,
+    create_template,
+    drop_database,
+    running_postgres,
+)
+from chancery.testkit.servers import ServerSettings, describe, run_apart
+
+
+def pytest_report_header() -> str:
+    """Say in one line which servers the tests use."""
+    return describe(ServerSettings())
+
+
+@pytest.fixture(scope="session")
+def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """Yield the URL of this worker's NATS."""
+    with running_nats(ServerSettings(), tmp_path_factory.mktemp("nats")) as url:
+        yield url
+
+
+@pytest.fixture
+def nats_url(nats_server: str) -> Generator[str]:
+    """Yield the URL of a JetStream server; its streams are removed afterwards."""
+    yield nats_server
+    run_apart(delete_streams(nats_server))
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """Yield the superuser's DSN of this worker's PostgreSQL."""
+    with running_postgres(ServerSettings(), tmp_path_factory.mktemp("postgres")) as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="session")
+def template_database(postgres_server: str) -> Generator[Database]:
+    """Yield a migrated database to copy; nobody connects to it."""
+    template = run_apart(create_template(postgres_server))
+    yield template
+    run_apart(drop_database(postgres_server, template.name))
+
+
+@pytest.fixture
+def database(postgres_server: str, template_database: Database) -> Generator[Database]:
+    """Yield a fresh database with every migration applied."""
+    fresh = run_apart(create_database(postgres_server, template=template_database.name))
+    yield fresh
+    run_apart(drop_database(postgres_server, fresh.name))
+
+
+@pytest.fixture
+def empty_database(postgres_server: str) -> Generator[Database]:
+    """Yield a fresh database without any migration."""
+    fresh = run_apart(create_database(postgres_server))
+    yield fresh
+    run_apart(drop_database(postgres_server, fresh.name))
