@@ -1,0 +1,1 @@
+"""PostgreSQL, JetStream and blobs as the release service uses them."""

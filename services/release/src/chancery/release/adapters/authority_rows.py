@@ -1,0 +1,120 @@
+"""Authority events to rows of `release.aggregate`: one statement per batch."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chancery.authority.states import State, from_json, to_json
+from chancery.bus.load import Stored
+from chancery.kernel.canonical import canonical_bytes
+from chancery.release.domain.authority_fold import (
+    AggregateKey,
+    AggregateRow,
+    Folded,
+    Quarantined,
+    fold,
+    touched,
+)
+from chancery.release.domain.marks import Mark
+from chancery.store.pool import Connection
+from chancery.store.queries import load_queries
+
+_QUERIES = load_queries("chancery.release")
+_READ_ROWS = _QUERIES["read_rows"]
+_APPLY = _QUERIES["apply_authority"]
+
+REMEMBERED_MAX = 5_000
+
+
+@dataclass(slots=True)
+class AuthorityApplier:
+    """Remembers the rows it wrote last: only one writer moves the checkpoint."""
+
+    _remembered: OrderedDict[AggregateKey, AggregateRow] = field(
+        default_factory=OrderedDict[AggregateKey, AggregateRow]
+    )
+
+    async def apply(
+        self, connection: Connection, table_set: int, mark: Mark, messages: Sequence[Stored]
+    ) -> Mark | None:
+        """Store the fold of `messages` and the mark behind them; None when the mark had moved."""
+        known = await self._rows(connection, table_set, touched(messages))
+        folded = fold(mark, known, messages)
+        if not await connection.fetchval(_APPLY, table_set, *_arguments(mark, folded)):
+            return None
+        self._remember(folded.rows)
+        return folded.mark
+
+    async def _rows(
+        self, connection: Connection, table_set: int, keys: Iterable[AggregateKey]
+    ) -> dict[AggregateKey, AggregateRow]:
+        wanted = sorted(keys)
+        known = {key: self._remembered[key] for key in wanted if key in self._remembered}
+        missing = [key for key in wanted if key not in known]
+        if missing:
+            rows = await connection.fetch(
+                _READ_ROWS,
+                table_set,
+                [key.tenant for key in missing],
+                [key.kind for key in missing],
+                [key.id for key in missing],
+            )
+            for row in rows:
+                key = AggregateKey(row["tenant"], row["kind"], row["id"])
+                state = None if row["state"] is None else from_json(key.kind, row["state"])
+                known[key] = AggregateRow(row["sequence"], row["frozen"], state)
+        return known
+
+    def _remember(self, rows: Mapping[AggregateKey, AggregateRow]) -> None:
+        for key, row in rows.items():
+            self._remembered[key] = row
+            self._remembered.move_to_end(key)
+        while len(self._remembered) > REMEMBERED_MAX:
+            self._remembered.popitem(last=False)
+
+
+def _arguments(before: Mark, folded: Folded) -> list[object]:
+    keys = sorted(folded.rows)
+    rows = [folded.rows[key] for key in keys]
+    return [
+        before.sequence,
+        before.digest,
+        *mark_arguments(folded.mark),
+        [key.tenant for key in keys],
+        [key.kind for key in keys],
+        [key.id for key in keys],
+        [row.workspace_id for row in rows],
+        [row.serving for row in rows],
+        [row.sequence for row in rows],
+        [row.frozen for row in rows],
+        [_state_text(row.state) for row in rows],
+        *quarantine_arguments(folded.quarantined),
+        [cut.tenant for cut in folded.cuts],
+        [cut.sequence for cut in folded.cuts],
+        [cut.run_id for cut in folded.cuts],
+        [cut.generation for cut in folded.cuts],
+        [cut.attempt for cut in folded.cuts],
+        [cut.digest for cut in folded.cuts],
+    ]
+
+
+def mark_arguments(mark: Mark) -> list[object]:
+    """Return a mark as the applying statements take it."""
+    return [mark.sequence, mark.digest, mark.anchor_sequence, mark.anchor_sha256]
+
+
+def quarantine_arguments(quarantined: Sequence[Quarantined]) -> list[object]:
+    """Return quarantined messages as the applying statements take them."""
+    return [
+        [each.tenant for each in quarantined],
+        [each.sequence for each in quarantined],
+        [each.subject for each in quarantined],
+        [each.reason for each in quarantined],
+        [each.payload for each in quarantined],
+    ]
+
+
+def _state_text(state: State | None) -> str | None:
+    return None if state is None else canonical_bytes(to_json(state)).decode()

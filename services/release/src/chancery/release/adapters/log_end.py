@@ -1,0 +1,63 @@
+"""Where the authority log ends: the leader's answer on one node, a fence on replicated streams."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from pydantic import BaseModel
+
+from chancery.bus.connection import Connection
+from chancery.bus.load import last_sequence
+from chancery.bus.publish import publish
+from chancery.events.authority import FenceRaised
+from chancery.events.envelope import Envelope, Event
+from chancery.events.topology import AUTHORITY, FENCE_SUBJECT
+from chancery.kernel.clock import Clock
+from chancery.kernel.ids import random_id
+
+FENCE_TTL_S = 3600
+TIMEOUT_S = 2.0
+SOURCE = "chancery/release"
+NO_TENANT = "_"
+
+
+class _Config(BaseModel):
+    num_replicas: int = 1
+
+
+class _StreamInfo(BaseModel):
+    config: _Config
+
+
+async def log_end_reader(connection: Connection, clock: Clock) -> Callable[[], Awaitable[int]]:
+    """Return the read that a barrier rests on, as the stream's replication demands it.
+
+    Raises:
+        Unavailable: the stream's leader does not answer.
+    """
+    info = await connection.api(f"STREAM.INFO.{AUTHORITY}", None, _StreamInfo)
+
+    async def ask_leader() -> int:
+        state = await last_sequence(connection, AUTHORITY, timeout_s=TIMEOUT_S)
+        return state.last
+
+    async def raise_fence() -> int:
+        # An old leader may answer a read with a stale end; an acknowledged publish cannot.
+        published = await publish(
+            connection, FENCE_SUBJECT, _fence(clock), timeout_s=TIMEOUT_S, ttl_s=FENCE_TTL_S
+        )
+        return published.sequence
+
+    return ask_leader if info.config.num_replicas == 1 else raise_fence
+
+
+def _fence(clock: Clock) -> Event:
+    envelope = Envelope(
+        id=random_id(),
+        source=SOURCE,
+        type=FenceRaised.TYPE,
+        subject=FENCE_SUBJECT,
+        time=clock.now(),
+        tenant=NO_TENANT,
+    )
+    return Event(envelope=envelope, data=FenceRaised())

@@ -1,0 +1,173 @@
+"""Follows a stream into PostgreSQL: one writer at a time, rows and checkpoint in one transaction.
+
+The writer holds an advisory lock, and the checkpoint moves by compare-and-set, so that a second one
+cannot hurt. A process that is not the writer follows the checkpoint while somebody waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+import asyncpg
+from pydantic import SecretStr
+
+from chancery.bus.connection import Connection as Bus
+from chancery.bus.load import Stored, last_sequence, message_at
+from chancery.bus.reader import PullReader
+from chancery.events.topology import Consumer
+from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.clock import to_text
+from chancery.kernel.errors import Unavailable
+from chancery.release.adapters.position import Position
+from chancery.release.domain.marks import EMPTY_DIGEST, LogIdentity, Mark, check_log
+from chancery.release.errors import NotTheWriter
+from chancery.store.pool import Connection, connect, translate_errors
+from chancery.store.queries import load_queries
+
+_QUERIES = load_queries("chancery.release")
+_TRY_LOCK = _QUERIES["try_lock_projection"]
+_RELAX_COMMIT = _QUERIES["relax_commit"]
+_ENSURE_CHECKPOINT = _QUERIES["ensure_checkpoint"]
+_READ_CHECKPOINT = _QUERIES["read_checkpoint"]
+
+ProjectionName: TypeAlias = Literal["authority", "index"]
+
+BATCH_MESSAGES = 200
+STANDBY_POLL_S = 0.01
+STANDBY_IDLE_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A projection's mark, in which table set it is, and of which stream."""
+
+    table_set: int
+    stream_created: str
+    mark: Mark
+
+
+class Applier(Protocol):
+    """Stores what messages change; one serves one turn as the writer and is then dropped."""
+
+    async def apply(
+        self, connection: Connection, table_set: int, mark: Mark, messages: Sequence[Stored]
+    ) -> Mark | None:
+        """Store the fold of `messages` and the mark behind them; None when the mark had moved."""
+        ...
+
+
+@dataclass(slots=True)
+class Projector:
+    """Keeps one projection up with its stream; `is_writer` and `pending` are for readiness."""
+
+    name: ProjectionName
+    bus: Bus
+    dsn: SecretStr
+    consumer: Consumer
+    new_applier: Callable[[], Applier]
+    position: Position
+    is_writer: bool = False
+    pending: int = 0
+    has_read: bool = False
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Tell whether everything that was there at the last look has been projected."""
+        return self.has_read and self.pending == 0
+
+    async def prepare(self) -> Checkpoint:
+        """Compare the stream with the checkpoint, making the first one when there is none.
+
+        Raises:
+            ForeignLog: the stream is not the one that the projection was built from.
+            Unavailable: bus or database are away.
+        """
+        async with connect(self.dsn.get_secret_value(), name="chancery-release-projection") as db:
+            return await self._check(db)
+
+    async def run(self) -> None:
+        """Follow the stream for ever, as the writer when nobody else is.
+
+        Raises:
+            Unavailable: bus or database are away; run again.
+            ForeignLog: see `prepare`.
+        """
+        async with connect(self.dsn.get_secret_value(), name="chancery-release-projection") as db:
+            try:
+                await self._run(db)
+            except (asyncpg.InterfaceError, asyncpg.PostgresConnectionError) as error:
+                message = "the projection lost its database connection"
+                raise Unavailable(message) from error
+            finally:
+                self.is_writer = False
+                self.has_read = False
+
+    async def _run(self, db: Connection) -> None:
+        with translate_errors():
+            while not await db.fetchval(_TRY_LOCK, self.name):
+                await self._stand_by(db)
+            self.is_writer = True
+            await db.execute(_RELAX_COMMIT)
+            checkpoint = await self._check(db)
+            await self._follow(db, checkpoint)
+
+    async def _check(self, db: Connection) -> Checkpoint:
+        stream = self.consumer.stream
+        state = await last_sequence(self.bus, stream)
+        with translate_errors():
+            created = to_text(state.created)
+            await db.execute(_ENSURE_CHECKPOINT, self.name, created, EMPTY_DIGEST)
+            checkpoint = await read_checkpoint(db, self.name)
+        anchor = None
+        if 0 < checkpoint.mark.anchor_sequence <= state.last:
+            found = await message_at(self.bus, stream, checkpoint.mark.anchor_sequence)
+            anchor = sha256_hex(found.payload) if found is not None else None
+        identity = LogIdentity(state.created, state.last, anchor)
+        check_log(checkpoint.mark, checkpoint.stream_created, identity, stream=stream)
+        self.position.advance(checkpoint.mark.sequence)
+        self.pending = state.last - checkpoint.mark.sequence
+        return checkpoint
+
+    async def _follow(self, db: Connection, checkpoint: Checkpoint) -> None:
+        mark = checkpoint.mark
+        applier = self.new_applier()
+        reader = PullReader(self.bus, self.consumer)
+        self.has_read = self.pending == 0
+        async for batch in reader.read(mark.sequence):
+            self.has_read = True
+            self.pending = reader.pending
+            for first in range(0, len(batch), BATCH_MESSAGES):
+                messages = batch[first : first + BATCH_MESSAGES]
+                moved = await applier.apply(db, checkpoint.table_set, mark, messages)
+                if moved is None:
+                    message = f"another process moved the checkpoint of {self.name}"
+                    raise NotTheWriter(message)
+                mark = moved
+                self.position.advance(mark.sequence)
+
+    async def _stand_by(self, db: Connection) -> None:
+        """Follow the writer's checkpoint for a moment, closely while somebody waits for it."""
+        deadline = asyncio.get_running_loop().time() + STANDBY_IDLE_S
+        while asyncio.get_running_loop().time() < deadline:
+            checkpoint = await db.fetchrow(_READ_CHECKPOINT, self.name)
+            if checkpoint is not None:
+                self.position.advance(checkpoint["sequence"])
+                self.has_read = True
+            await asyncio.sleep(STANDBY_POLL_S if self.position.is_awaited else STANDBY_IDLE_S / 5)
+
+
+async def read_checkpoint(db: Connection, projection: str) -> Checkpoint:
+    """Return the live checkpoint of a projection.
+
+    Raises:
+        Unavailable: there is none yet.
+    """
+    row = await db.fetchrow(_READ_CHECKPOINT, projection)
+    if row is None:
+        message = f"the projection {projection} has not been started"
+        raise Unavailable(message, code="projection_missing")
+    mark = Mark(row["sequence"], row["digest"], row["anchor_sequence"], row["anchor_sha256"])
+    return Checkpoint(row["table_set"], row["stream_created"], mark)

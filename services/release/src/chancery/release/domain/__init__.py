@@ -1,0 +1,1 @@
+"""What release decides, pure: folds, scopes, selections, documents; no socket, clock, database."""

@@ -1,0 +1,196 @@
+"""The log to rows: each event folded into its aggregate, what cannot be folded freezes it.
+
+A frozen aggregate keeps its last good state, its sequence still advances, and its later events wait
+in quarantine; every decision that reads it denies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from chancery.authority.evolve import evolve
+from chancery.authority.states import DatasetState, SourceState, State
+from chancery.events.authority import CutTaken
+from chancery.events.codec import decode
+from chancery.events.envelope import Event
+from chancery.events.topology import FENCE_SUBJECT, cut_subject
+from chancery.kernel.errors import Corrupt
+from chancery.release.domain.marks import Mark
+
+_AUTHORITY_TOKENS = 4
+_CUT_TOKENS = 2
+UNKNOWN_TENANT = "_"
+"""The tenant under which a message waits whose subject names none."""
+
+
+class LogMessage(Protocol):
+    """A message of a stream."""
+
+    @property
+    def sequence(self) -> int:
+        """Return its position in the stream."""
+        ...
+
+    @property
+    def subject(self) -> str:
+        """Return its literal subject."""
+        ...
+
+    @property
+    def payload(self) -> bytes:
+        """Return its bytes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AggregateKey:
+    """An aggregate of any tenant."""
+
+    tenant: str
+    kind: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateRow:
+    """What the projection holds of an aggregate; a frozen one may have no state at all."""
+
+    sequence: int
+    frozen: bool
+    state: State | None
+
+    @property
+    def workspace_id(self) -> str | None:
+        """Return the workspace that a source or dataset belongs to."""
+        return (
+            self.state.workspace_id if isinstance(self.state, SourceState | DatasetState) else None
+        )
+
+    @property
+    def serving(self) -> int | None:
+        """Return the revision or snapshot that serves."""
+        return self.state.serving if isinstance(self.state, SourceState | DatasetState) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """An event that waits for an operator or a newer build; `reason` is a stable code."""
+
+    tenant: str
+    sequence: int
+    subject: str
+    reason: str
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCut:
+    """A cut with the digest that the log has there."""
+
+    tenant: str
+    sequence: int
+    run_id: str
+    generation: int
+    attempt: int
+    digest: bytes
+
+
+@dataclass(slots=True)
+class Folded:
+    """What a batch of messages changes."""
+
+    mark: Mark
+    rows: dict[AggregateKey, AggregateRow] = field(default_factory=dict[AggregateKey, AggregateRow])
+    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
+    cuts: list[SeenCut] = field(default_factory=list[SeenCut])
+
+
+def touched(messages: Iterable[LogMessage]) -> set[AggregateKey]:
+    """Return the aggregates that a batch of messages is about."""
+    return {key for message in messages if (key := aggregate_of(message.subject)) is not None}
+
+
+def aggregate_of(subject: str) -> AggregateKey | None:
+    """Return the aggregate that an authority subject names, or None for any other subject."""
+    tokens = subject.split(".")
+    if len(tokens) != _AUTHORITY_TOKENS or tokens[0] != "authority":
+        return None
+    return AggregateKey(tokens[1], tokens[2], tokens[3])
+
+
+def fold(
+    mark: Mark, known: Mapping[AggregateKey, AggregateRow], messages: Iterable[LogMessage]
+) -> Folded:
+    """Return what `messages`, in log order, change; `known` holds the rows before them."""
+    folded = Folded(mark)
+    for message in messages:
+        if message.subject == FENCE_SUBJECT:
+            folded.mark = folded.mark.skip(message.sequence)
+            continue
+        folded.mark = folded.mark.cover(message.sequence, message.payload)
+        key = aggregate_of(message.subject)
+        if key is None:
+            _take_cut(folded, message)
+        else:
+            _take_event(folded, key, folded.rows.get(key, known.get(key)), message)
+    return folded
+
+
+def _take_event(
+    folded: Folded, key: AggregateKey, row: AggregateRow | None, message: LogMessage
+) -> None:
+    if row is not None and row.frozen:
+        folded.rows[key] = replace(row, sequence=message.sequence)
+        _quarantine(folded, key.tenant, message, "aggregate_frozen")
+        return
+    before = None if row is None else row.state
+    try:
+        state = evolve(key.kind, before, _event_of(key, message.payload).data)
+    except Corrupt as error:
+        folded.rows[key] = AggregateRow(message.sequence, frozen=True, state=before)
+        _quarantine(folded, key.tenant, message, error.code)
+        return
+    folded.rows[key] = AggregateRow(message.sequence, frozen=False, state=state)
+
+
+def _event_of(key: AggregateKey, payload: bytes) -> Event:
+    event = decode(payload)
+    if event.tenant != key.tenant or event.envelope.subject != key.id:
+        message = "the event names another tenant or aggregate than its subject"
+        raise Corrupt(message, code="foreign_subject")
+    if event.envelope.type.split(".")[1] != key.kind:
+        message = "the event is of another kind than its subject"
+        raise Corrupt(message, code="foreign_subject")
+    return event
+
+
+def _take_cut(folded: Folded, message: LogMessage) -> None:
+    tokens = message.subject.split(".")
+    tenant = tokens[1] if len(tokens) == _CUT_TOKENS else UNKNOWN_TENANT
+    try:
+        event = decode(message.payload)
+    except Corrupt as error:
+        _quarantine(folded, tenant, message, error.code)
+        return
+    cut = event.data
+    if not isinstance(cut, CutTaken) or message.subject != cut_subject(event.tenant):
+        _quarantine(folded, tenant, message, "foreign_subject")
+        return
+    folded.cuts.append(
+        SeenCut(
+            tenant,
+            message.sequence,
+            cut.run_id,
+            cut.generation,
+            cut.attempt,
+            folded.mark.digest,
+        )
+    )
+
+
+def _quarantine(folded: Folded, tenant: str, message: LogMessage, reason: str) -> None:
+    folded.quarantined.append(
+        Quarantined(tenant, message.sequence, message.subject, reason, message.payload)
+    )

@@ -1,0 +1,67 @@
+"""The failures of the release service.
+
+Tree::
+
+    Rejected
+    ├── KeyReused          (Conflict) the idempotency key named another request before
+    ├── PolicyNotCurrent   the request pins a policy revision that does not hold
+    └── InvalidSelection   what a selector proposed does not stand up to release's own records
+    Unavailable
+    ├── BehindLog          the projection has not passed a position in time
+    └── NotTheWriter       the checkpoint was moved by another process
+    Corrupt
+    ├── ForeignLog         the stream is not the one that the projection was built from
+    └── SealedRowDamaged   a sealed row does not verify
+"""
+
+from __future__ import annotations
+
+from chancery.kernel.errors import Conflict, Corrupt, Rejected, Unavailable
+
+
+class KeyReused(Conflict):
+    """The Idempotency-Key was used before with another body."""
+
+    code = "idempotency_key_reused"
+
+
+class PolicyNotCurrent(Rejected):
+    """The request pins a policy revision or mode that the workspace's policy does not have now."""
+
+    code = "policy_not_current"
+
+
+class InvalidSelection(Rejected):
+    """A proposed fact is not exactly what release's own records hold; the whole is refused."""
+
+    code = "invalid_selection"
+
+
+class RunVoid(Rejected):
+    """The event belongs to no run, or to a lease that is not the run's current one."""
+
+    code = "run_void"
+
+
+class BehindLog(Unavailable):
+    """The projection has not passed a position of the log in time; nothing was decided."""
+
+    code = "projection_behind"
+
+
+class NotTheWriter(Unavailable):
+    """Another process moved the checkpoint; this one stops writing the projection."""
+
+    code = "projection_taken"
+
+
+class ForeignLog(Corrupt):
+    """The stream is not the one that the projection was built from."""
+
+    code = "log_different"
+
+
+class SealedRowDamaged(Corrupt):
+    """A sealed row does not verify against its receipt."""
+
+    code = "sealed_row_damaged"

@@ -1,0 +1,1 @@
+"""One module per thing that arrives: events of runs, commands, and questions."""

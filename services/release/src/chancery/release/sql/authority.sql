@@ -1,0 +1,86 @@
+-- Reading states for a decision: one statement, so that one snapshot holds checkpoint and rows.
+
+-- name: read_states
+-- The checkpoint, the database's clock, and the state of each named aggregate (absent: null).
+SELECT c.sequence AS checkpoint, clock_timestamp() AS now, r.kind, r.id,
+       a.sequence, a.frozen, a.state
+FROM release.live_set AS l
+JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.table_set
+LEFT JOIN unnest($2::text[], $3::text[]) AS r (kind, id) ON true
+LEFT JOIN release.aggregate AS a
+  ON a.tenant = $1 AND a.table_set = l.table_set AND a.kind = r.kind AND a.id = r.id
+WHERE l.projection = 'authority';
+
+-- name: read_states_at_cut
+-- As read_states, with the digest that the log has at the cut.
+SELECT c.sequence AS checkpoint, clock_timestamp() AS now, k.digest, r.kind, r.id,
+       a.sequence, a.frozen, a.state
+FROM release.live_set AS l
+JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.table_set
+LEFT JOIN release.cut AS k
+  ON k.tenant = $1 AND k.table_set = l.table_set AND k.sequence = $4
+LEFT JOIN unnest($2::text[], $3::text[]) AS r (kind, id) ON true
+LEFT JOIN release.aggregate AS a
+  ON a.tenant = $1 AND a.table_set = l.table_set AND a.kind = r.kind AND a.id = r.id
+WHERE l.projection = 'authority';
+
+-- name: read_workspace
+-- Every source and dataset of a workspace ($3: of these kinds) with the index entry that serves.
+SELECT a.kind, a.id, a.sequence, a.frozen, a.state, i.entry
+FROM release.live_set AS l
+JOIN release.aggregate AS a
+  ON a.tenant = $1 AND a.table_set = l.table_set AND a.workspace_id = $2
+ AND a.kind = ANY ($3::text[])
+JOIN release.live_set AS x ON x.projection = 'index'
+LEFT JOIN release.index_state AS i
+  ON i.tenant = $1 AND i.table_set = x.table_set AND i.kind = a.kind AND i.key = a.id
+ AND i.revision = a.serving
+WHERE l.projection = 'authority'
+ORDER BY a.kind, a.id;
+
+-- name: read_resources
+-- The named sources and datasets of a workspace with the index entry that serves.
+SELECT a.kind, a.id, a.sequence, a.frozen, a.state, i.entry
+FROM release.live_set AS l
+JOIN unnest($3::text[], $4::text[]) AS r (kind, id) ON true
+JOIN release.aggregate AS a
+  ON a.tenant = $1 AND a.table_set = l.table_set AND a.kind = r.kind AND a.id = r.id
+ AND a.workspace_id = $2
+JOIN release.live_set AS x ON x.projection = 'index'
+LEFT JOIN release.index_state AS i
+  ON i.tenant = $1 AND i.table_set = x.table_set AND i.kind = a.kind AND i.key = a.id
+ AND i.revision = a.serving
+WHERE l.projection = 'authority'
+ORDER BY a.kind, a.id;
+
+-- name: read_index_entry
+-- The index entry of one exact revision.
+SELECT i.entry
+FROM release.live_set AS l
+JOIN release.index_state AS i
+  ON i.tenant = $1 AND i.table_set = l.table_set AND i.kind = $2 AND i.key = $3
+ AND i.revision = $4
+WHERE l.projection = 'index';
+
+-- name: find_credential
+-- The principal of a tenant that holds a credential of this id.
+SELECT a.id
+FROM release.live_set AS l
+JOIN release.aggregate AS a
+  ON a.tenant = $1 AND a.table_set = l.table_set AND a.kind = 'principal'
+WHERE l.projection = 'authority' AND a.state -> 'credentials' ? $2
+LIMIT 1;
+
+-- name: read_later_publications
+-- Sources and datasets of a workspace whose serving revision was published after a position.
+SELECT a.kind, a.id, a.sequence, a.frozen, a.state
+FROM release.live_set AS l
+JOIN release.live_set AS x ON x.projection = 'index'
+JOIN release.aggregate AS a
+  ON a.tenant = $1 AND a.table_set = l.table_set AND a.workspace_id = $2
+ AND a.kind IN ('source', 'dataset') AND a.sequence > $3
+JOIN release.index_state AS i
+  ON i.tenant = $1 AND i.table_set = x.table_set AND i.kind = a.kind AND i.key = a.id
+ AND i.revision = a.serving AND i.authority_sequence > $3
+WHERE l.projection = 'authority'
+LIMIT 1000;

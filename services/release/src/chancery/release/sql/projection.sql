@@ -1,0 +1,106 @@
+-- Statements of the two projections: the authority of the log, and the state of the index.
+
+-- name: try_lock_projection
+-- Become the one writer of a projection, or learn that another process is.
+SELECT pg_catalog.pg_try_advisory_lock(hashtextextended('chancery.release.projection.' || $1::text, 0));
+
+-- name: relax_commit
+-- A projection is rebuilt from the log, so that its commits need not wait for the disk.
+SET synchronous_commit TO off;
+
+-- name: ensure_checkpoint
+-- Start at the beginning of a stream when this projection has never run.
+INSERT INTO release.checkpoint (projection, table_set, stream_created, digest)
+SELECT l.projection, l.table_set, $2, $3 FROM release.live_set AS l WHERE l.projection = $1
+ON CONFLICT (projection, table_set) DO NOTHING;
+
+-- name: read_checkpoint
+-- How far a projection has come, of which stream, and with which digest.
+SELECT c.table_set, c.stream_created, c.sequence, c.digest, c.anchor_sequence, c.anchor_sha256
+FROM release.live_set AS l
+JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.table_set
+WHERE l.projection = $1;
+
+-- name: read_positions
+-- How far both projections have come.
+SELECT c.projection, c.sequence
+FROM release.live_set AS l
+JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.table_set;
+
+-- name: read_rows
+-- The aggregates that a batch of events changes, as they are before it.
+SELECT a.tenant, a.kind, a.id, a.sequence, a.frozen, a.state
+FROM unnest($2::text[], $3::text[], $4::text[]) AS r (tenant, kind, id)
+JOIN release.aggregate AS a
+  ON a.tenant = r.tenant AND a.table_set = $1 AND a.kind = r.kind AND a.id = r.id;
+
+-- name: apply_authority
+-- Store a folded batch with its checkpoint; nothing happens when the checkpoint has moved.
+WITH moved AS (
+    UPDATE release.checkpoint
+    SET sequence = $4, digest = $5, anchor_sequence = $6, anchor_sha256 = $7,
+        moved_at = clock_timestamp()
+    WHERE projection = 'authority' AND table_set = $1 AND sequence = $2 AND digest = $3
+    RETURNING table_set
+), folded AS (
+    INSERT INTO release.aggregate
+        (tenant, table_set, kind, id, workspace_id, serving, sequence, frozen, state)
+    SELECT u.tenant, m.table_set, u.kind, u.id, u.workspace_id, u.serving, u.sequence, u.frozen,
+           u.state::jsonb
+    FROM moved AS m, unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::integer[],
+        $13::bigint[], $14::boolean[], $15::text[])
+        AS u (tenant, kind, id, workspace_id, serving, sequence, frozen, state)
+    ON CONFLICT (tenant, table_set, kind, id) DO UPDATE
+    SET workspace_id = excluded.workspace_id, serving = excluded.serving,
+        sequence = excluded.sequence, frozen = excluded.frozen, state = excluded.state
+), quarantined AS (
+    INSERT INTO release.quarantine (tenant, table_set, sequence, subject, reason, payload)
+    SELECT u.tenant, m.table_set, u.sequence, u.subject, u.reason, u.payload
+    FROM moved AS m, unnest($16::text[], $17::bigint[], $18::text[], $19::text[], $20::bytea[])
+        AS u (tenant, sequence, subject, reason, payload)
+), cuts AS (
+    INSERT INTO release.cut
+        (tenant, table_set, sequence, run_id, generation, attempt, digest)
+    SELECT u.tenant, m.table_set, u.sequence, u.run_id, u.generation, u.attempt, u.digest
+    FROM moved AS m, unnest($21::text[], $22::bigint[], $23::text[], $24::integer[],
+        $25::integer[], $26::bytea[])
+        AS u (tenant, sequence, run_id, generation, attempt, digest)
+)
+SELECT count(*) = 1 FROM moved;
+
+-- name: read_entries
+-- The index entries that a batch of events changes, as they are before it.
+SELECT i.tenant, i.kind, i.key, i.revision, i.entry
+FROM unnest($2::text[], $3::text[], $4::text[], $5::integer[]) AS r (tenant, kind, key, revision)
+JOIN release.index_state AS i
+  ON i.tenant = r.tenant AND i.table_set = $1 AND i.kind = r.kind AND i.key = r.key
+ AND i.revision = r.revision;
+
+-- name: apply_index
+-- Store a folded batch of index events with its checkpoint, unless the checkpoint has moved.
+WITH moved AS (
+    UPDATE release.checkpoint
+    SET sequence = $4, digest = $5, anchor_sequence = $6, anchor_sha256 = $7,
+        moved_at = clock_timestamp()
+    WHERE projection = 'index' AND table_set = $1 AND sequence = $2 AND digest = $3
+    RETURNING table_set
+), folded AS (
+    INSERT INTO release.index_state
+        (tenant, table_set, kind, key, revision, workspace_id, state, sequence,
+         authority_sequence, entry)
+    SELECT u.tenant, m.table_set, u.kind, u.key, u.revision, u.workspace_id, u.state, u.sequence,
+           u.authority_sequence, u.entry::jsonb
+    FROM moved AS m, unnest($8::text[], $9::text[], $10::text[], $11::integer[], $12::text[],
+        $13::text[], $14::bigint[], $15::bigint[], $16::text[])
+        AS u (tenant, kind, key, revision, workspace_id, state, sequence, authority_sequence, entry)
+    ON CONFLICT (tenant, table_set, kind, key, revision) DO UPDATE
+    SET workspace_id = excluded.workspace_id, state = excluded.state,
+        sequence = excluded.sequence, authority_sequence = excluded.authority_sequence,
+        entry = excluded.entry
+), quarantined AS (
+    INSERT INTO release.quarantine_index (tenant, table_set, sequence, subject, reason, payload)
+    SELECT u.tenant, m.table_set, u.sequence, u.subject, u.reason, u.payload
+    FROM moved AS m, unnest($17::text[], $18::bigint[], $19::text[], $20::text[], $21::bytea[])
+        AS u (tenant, sequence, subject, reason, payload)
+)
+SELECT count(*) = 1 FROM moved;

@@ -1,0 +1,151 @@
+-- Conversations, messages, runs and their event rows.
+
+-- name: insert_conversation
+-- Open a conversation; a repeat changes nothing.
+INSERT INTO release.conversation
+    (tenant, conversation_id, workspace_id, principal, request_sha256)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (tenant, conversation_id) DO NOTHING;
+
+-- name: read_conversation
+-- One conversation.
+SELECT workspace_id, principal, request_sha256, messages, created_at
+FROM release.conversation WHERE tenant = $1 AND conversation_id = $2;
+
+-- name: take_message_number
+-- The next message number of a conversation; the row lock makes two posts take turns.
+UPDATE release.conversation SET messages = messages + 1
+WHERE tenant = $1 AND conversation_id = $2
+RETURNING messages;
+
+-- name: read_message_of_run
+-- The message that asked a run's question.
+SELECT conversation_id, number, message_id, credential_id, request_sha256, body, requested_at
+FROM release.message WHERE tenant = $1 AND run_id = $2;
+
+-- name: read_messages
+-- The messages of a conversation with the runs that answer them, in order.
+SELECT m.number, m.message_id, m.run_id, m.requested_at, r.state, r.generation
+FROM release.message AS m
+JOIN release.run AS r ON r.tenant = m.tenant AND r.run_id = m.run_id
+WHERE m.tenant = $1 AND m.conversation_id = $2
+ORDER BY m.number;
+
+-- name: insert_message
+-- Record a question, its run and the first event row.
+WITH asked AS (
+    INSERT INTO release.message
+        (tenant, conversation_id, number, message_id, run_id, credential_id, request_sha256, body,
+         requested_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+), started AS (
+    INSERT INTO release.run
+        (tenant, run_id, workspace_id, conversation_id, message, principal, credential_id, state,
+         deadline, mode, bounds, question_sha256, traceparent, events)
+    VALUES ($1, $5, $10, $2, $3, $11, $6, 'requested', $12, $13, $14, $15, $16, 1)
+)
+INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
+VALUES ($1, $5, 1, 1, 'state', jsonb_build_object('state', 'requested'));
+
+-- name: read_run
+-- One run.
+SELECT run_id, workspace_id, conversation_id, message, principal, credential_id, state, generation,
+       lease, deadline, mode, bounds, question_sha256, traceparent, admitted, gathered, proposed,
+       detail, events, ended_at
+FROM release.run WHERE tenant = $1 AND run_id = $2;
+
+-- name: lock_run
+-- Hold a run until this transaction ends.
+SELECT run_id, workspace_id, conversation_id, message, principal, credential_id, state, generation,
+       lease, deadline, mode, bounds, question_sha256, traceparent, admitted, gathered, proposed,
+       detail, events, ended_at
+FROM release.run WHERE tenant = $1 AND run_id = $2 FOR UPDATE;
+
+-- name: admit_run
+-- Give a requested run its lease and scope, once.
+WITH moved AS (
+    UPDATE release.run
+    SET state = 'admitted', lease = $3, admitted = $4, events = events + 1
+    WHERE tenant = $1 AND run_id = $2 AND state = 'requested'
+    RETURNING generation, events
+), told AS (
+    INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
+    SELECT $1, $2, m.events, m.generation, 'state', jsonb_build_object('state', 'admitted')
+    FROM moved AS m
+)
+SELECT count(*) = 1 FROM moved;
+
+-- name: keep_gathered
+-- Store what was gathered under the current lease, once.
+WITH moved AS (
+    UPDATE release.run
+    SET state = 'gathered', gathered = $5, events = events + 1
+    WHERE tenant = $1 AND run_id = $2 AND generation = $3 AND lease = $4 AND state = 'admitted'
+    RETURNING generation, events
+), told AS (
+    INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
+    SELECT $1, $2, m.events, m.generation, 'state', jsonb_build_object('state', 'gathered')
+    FROM moved AS m
+)
+SELECT count(*) = 1 FROM moved;
+
+-- name: keep_proposed
+-- Store what was proposed under the current lease, once.
+WITH moved AS (
+    UPDATE release.run
+    SET state = 'proposed', proposed = $5, events = events + 1
+    WHERE tenant = $1 AND run_id = $2 AND generation = $3 AND lease = $4 AND state = 'gathered'
+    RETURNING generation, events
+), told AS (
+    INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
+    SELECT $1, $2, m.events, m.generation, 'state', jsonb_build_object('state', 'proposed')
+    FROM moved AS m
+)
+SELECT count(*) = 1 FROM moved;
+
+-- name: record_activity
+-- Tell the caller that a stage did something; the event's id makes a redelivery change nothing.
+WITH moved AS (
+    UPDATE release.run SET events = events + 1
+    WHERE tenant = $1 AND run_id = $2 AND generation = $3 AND lease = $4 AND ended_at IS NULL
+      AND NOT EXISTS (
+          SELECT 1 FROM release.run_event AS e
+          WHERE e.tenant = $1 AND e.run_id = $2 AND e.event = 'activity'
+            AND e.body ->> 'event_id' = $6)
+    RETURNING generation, events
+), told AS (
+    INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
+    SELECT $1, $2, m.events, m.generation, 'activity', $5 FROM moved AS m
+)
+SELECT count(*) = 1 FROM moved;
+
+-- name: end_run
+-- Close a run with its last state; runs in the sealing transaction, under the run's lock.
+UPDATE release.run
+SET state = $3, detail = $4, events = $5, ended_at = clock_timestamp()
+WHERE tenant = $1 AND run_id = $2 AND ended_at IS NULL;
+
+-- name: insert_run_event
+-- One event row of a run.
+INSERT INTO release.run_event (tenant, run_id, number, generation, event, body, release_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: read_overdue_runs
+-- Open runs whose deadline has passed.
+SELECT tenant, run_id FROM release.run
+WHERE ended_at IS NULL AND deadline <= clock_timestamp()
+ORDER BY deadline LIMIT $1;
+
+-- name: read_next_deadline
+-- Seconds until the next open run is overdue (null: none is open).
+SELECT extract(epoch FROM min(deadline) - clock_timestamp())::float8
+FROM release.run WHERE ended_at IS NULL;
+
+-- name: read_run_events
+-- Event rows of a run behind a number; a content row brings its bytes encrypted.
+SELECT e.number, e.generation, e.event, e.body, e.release_id, c.n, c.ciphertext
+FROM release.run_event AS e
+LEFT JOIN release.content AS c
+  ON c.tenant = e.tenant AND c.release_id = e.release_id AND c.kind = 'frame'
+WHERE e.tenant = $1 AND e.run_id = $2 AND e.number > $3
+ORDER BY e.number LIMIT $4;
