@@ -11,8 +11,6 @@ from sqlglot import exp
 
 from tests.tidy.tree import Finding, docstrings
 
-SYSTEM_SCHEMAS = frozenset({"pg_catalog", "information_schema", "pg_temp"})
-
 _LEAD = r"\s*(--[^\n]*\n\s*)*"
 _STATEMENT = re.compile(
     _LEAD + r"(SELECT\s+\S|INSERT\s+INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|MERGE\s+INTO\s"
