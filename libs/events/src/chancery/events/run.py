@@ -128,6 +128,8 @@ class ProposedValue(_Part):
     """A selected cell of a recorded preview; `row` and `column` are 0-based.
 
     `query_sha256` and `preview_sha256` are blobs of the run: the canonical SQL and the preview.
+    `rows_sha256` is the blob of the authorised rows that the query read (evidence.bundle.RowsRead),
+    absent above 4 MiB.
     """
 
     kind: Literal["value"] = "value"
@@ -135,6 +137,7 @@ class ProposedValue(_Part):
     snapshot: int = Field(ge=1)
     query_sha256: Sha256
     preview_sha256: Sha256
+    rows_sha256: Sha256 | None = None
     row: int = Field(ge=0)
     column: int = Field(ge=0)
 

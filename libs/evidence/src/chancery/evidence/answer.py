@@ -1,0 +1,326 @@
+"""The answer that the server writes: fixed words around exact quotations and values.
+
+Everything is put together by concatenation. A quotation may hold `{0}`, `%s`, `[1]` or the very
+punctuation around it: nothing reads it again, so it stays inert. `statements` are what a program
+reads; `text` is for people and is never parsed back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import Field
+
+from chancery.events.authority import Language
+from chancery.events.envelope import Id, Sha256
+from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, UnsupportedSelection, is_blank
+from chancery.evidence.record import Record
+from chancery.evidence.texts import TEMPLATE_VERSION, fixed_text, introduction
+from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.ids import derived_id
+
+STATEMENTS_MAX: Final = 20
+
+_LINE_BREAKERS: Final = frozenset((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029))
+_DIRECTIONS: Final = frozenset(
+    (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuoteFact:
+    """A resolved quotation with its identity; `text` comes from `resolve_quote`."""
+
+    tenant: str
+    key: str
+    source_id: str
+    title: str
+    revision: int
+    part_id: str
+    ordinal: int
+    start: int
+    end: int
+    text: str
+
+    @property
+    def id(self) -> str:
+        """Return the id of the fact: the same selection always has the same one."""
+        place = (self.key, str(self.revision), self.part_id, str(self.start), str(self.end))
+        return derived_id("fact", "quote", self.tenant, *place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueFact:
+    """A cell of a recorded preview: `value` is its canonical text (None for NULL).
+
+    `display` is the same value as people read it, `label` the native one, never an alias.
+    """
+
+    tenant: str
+    key: str
+    dataset_id: str
+    title: str
+    snapshot: int
+    query_sha256: str
+    row: int
+    column: int
+    label: str
+    type: str
+    value: str | None
+    display: str
+
+    @property
+    def id(self) -> str:
+        """Return the id of the fact: the same selection always has the same one."""
+        place = (self.key, str(self.snapshot), self.query_sha256, str(self.row), str(self.column))
+        return derived_id("fact", "value", self.tenant, *place)
+
+
+Fact: TypeAlias = QuoteFact | ValueFact
+
+
+class Statement(Record):
+    """One line of the answer: the quotation itself, or `LABEL = value`; `id` is the fact's."""
+
+    id: Id
+    kind: Literal["quote", "value"]
+    text: str = Field(min_length=1, max_length=QUOTE_CHARACTERS_MAX)
+    citation: Id
+
+
+class QuoteCitation(Record):
+    """Where a quotation stands; `part` is the part's id, `ordinal` its number (not a page).
+
+    `start` and `end` are code points of the canonical text; `sha256` is over the quotation.
+    """
+
+    id: Id
+    kind: Literal["quote"] = "quote"
+    source_id: Id
+    revision: int = Field(ge=1)
+    part: Id
+    ordinal: int = Field(ge=1)
+    start: int = Field(ge=0)
+    end: int = Field(ge=1)
+    sha256: Sha256
+    title: str = Field(min_length=1, max_length=300)
+
+
+class ValueCitation(Record):
+    """What a value is; `sha256` is over the statement's text, `value` null says SQL NULL."""
+
+    id: Id
+    kind: Literal["value"] = "value"
+    dataset_id: Id
+    snapshot: int = Field(ge=1)
+    sha256: Sha256
+    title: str = Field(min_length=1, max_length=300)
+    label: str = Field(min_length=1, max_length=QUOTE_CHARACTERS_MAX)
+    value: str | None
+    type: str = Field(min_length=1, max_length=100)
+
+
+Citation: TypeAlias = Annotated[QuoteCitation | ValueCitation, Field(discriminator="kind")]
+
+
+class QuoteCard(Record):
+    """A quotation for display."""
+
+    id: Id
+    kind: Literal["quote"] = "quote"
+    title: str = Field(min_length=1, max_length=300)
+    label: str = Field(min_length=1, max_length=QUOTE_CHARACTERS_MAX)
+    excerpt: str = Field(min_length=1, max_length=QUOTE_CHARACTERS_MAX)
+    citation: Id
+
+
+class ValueCard(Record):
+    """A value for display; `value` is the text that people read."""
+
+    id: Id
+    kind: Literal["value"] = "value"
+    title: str = Field(min_length=1, max_length=300)
+    label: str = Field(min_length=1, max_length=QUOTE_CHARACTERS_MAX)
+    value: str = Field(max_length=QUOTE_CHARACTERS_MAX)
+    citation: Id
+
+
+Card: TypeAlias = Annotated[QuoteCard | ValueCard, Field(discriminator="kind")]
+
+
+class Answer(Record):
+    """What a caller is shown; a refusal is its explanation as `text` and nothing else."""
+
+    text: str = Field(min_length=1)
+    statements: tuple[Statement, ...] = Field(default=(), max_length=STATEMENTS_MAX)
+    citations: tuple[Citation, ...] = Field(default=(), max_length=STATEMENTS_MAX)
+    cards: tuple[Card, ...] = Field(default=(), max_length=STATEMENTS_MAX)
+
+
+def compose(facts: Sequence[Fact], language: Language) -> Answer:
+    """Return the answer that presents `facts` in their order, with no word between them.
+
+    Raises:
+        UnsupportedSelection: with code `empty_selection`, `too_many_statements`,
+            `duplicate_selection`, `blank_statement` or `statement_too_long`; nothing of the valid
+            rest is kept.
+    """
+    _check_selection(facts)
+    statements = tuple(_statement(fact) for fact in facts)
+    citations = tuple(_citation(fact) for fact in facts)
+    for statement in statements:
+        _check_statement(statement.text)
+    return Answer(
+        text=render(statements, citations, language),
+        statements=statements,
+        citations=citations,
+        cards=tuple(_card(fact, language) for fact in facts),
+    )
+
+
+def render(
+    statements: Sequence[Statement],
+    citations: Sequence[Citation],
+    language: Language,
+    template_version: str = TEMPLATE_VERSION,
+) -> str:
+    """Return the text for people: the introduction, then each statement with its place.
+
+    Titles and labels are shown on one line (see `one_line`); quotations are never changed.
+    """
+    lines = [introduction(language, template_version)]
+    word = fixed_text("part", language, template_version)
+    for number, (statement, citation) in enumerate(zip(statements, citations, strict=True), 1):
+        lines.append("\n\n[" + str(number) + "] " + _shown(statement, citation, word))
+    return "".join(lines)
+
+
+def one_line(title: str) -> str:
+    """Return `title` as it is shown: on one line and in its own direction.
+
+    Each run of control characters, line and paragraph separators and directional controls becomes
+    one space, so that a title cannot forge a line of the answer. Everything else is kept. A title
+    of which nothing visible is left shows as `?`.
+    """
+    controls = _LINE_BREAKERS | _DIRECTIONS
+    kept = "".join("\n" if ord(each) in controls else each for each in title)
+    shown = " ".join(piece for piece in kept.split("\n") if piece).strip()
+    return "?" if is_blank(shown) else shown
+
+
+def citation_id(fact_id: str) -> str:
+    """Return the id of the citation of a fact; it is durable, never a place in a list."""
+    return derived_id("citation", fact_id)
+
+
+def card_id(citation: str) -> str:
+    """Return the id of the card that shows what the citation `citation` is about."""
+    return derived_id("card", citation)
+
+
+def locator(citation: QuoteCitation, part_word: str) -> str:
+    """Return where a quotation stands, as it is shown: part number and code-point range."""
+    place = str(citation.start) + "–" + str(citation.end)
+    return part_word + " " + str(citation.ordinal) + ", " + place
+
+
+def value_text(label: str, display: str) -> str:
+    """Return the text of a value statement."""
+    return one_line(label) + " = " + display
+
+
+def quote_card(citation: QuoteCitation, quote: str, part_word: str) -> QuoteCard:
+    """Return the card of a quotation, from its citation and its statement."""
+    return QuoteCard(
+        id=card_id(citation.id),
+        title=citation.title,
+        label=locator(citation, part_word),
+        excerpt=quote,
+        citation=citation.id,
+    )
+
+
+def value_card(citation: ValueCitation, statement: str) -> ValueCard:
+    """Return the card of a value, from its citation and its statement."""
+    return ValueCard(
+        id=card_id(citation.id),
+        title=citation.title,
+        label=citation.label,
+        value=statement.removeprefix(value_text(citation.label, "")),
+        citation=citation.id,
+    )
+
+
+def _shown(statement: Statement, citation: Citation, part_word: str) -> str:
+    if isinstance(citation, ValueCitation):
+        return statement.text
+    place = one_line(citation.title) + ", " + locator(citation, part_word)
+    return "“" + statement.text + "”\n— " + place
+
+
+def _check_selection(facts: Sequence[Fact]) -> None:
+    if not facts:
+        raise _refused("the selection is empty", "empty_selection")
+    if len(facts) > STATEMENTS_MAX:
+        raise _refused("an answer has at most 20 statements", "too_many_statements")
+    if len({fact.id for fact in facts}) != len(facts):
+        raise _refused("a fact is selected twice", "duplicate_selection")
+
+
+def _check_statement(text: str) -> None:
+    if is_blank(text):
+        raise _refused("a statement shows nothing", "blank_statement")
+
+
+def _statement(fact: Fact) -> Statement:
+    text = _text(fact)
+    if len(text) > QUOTE_CHARACTERS_MAX:
+        raise _refused("a statement has at most 2000 characters", "statement_too_long")
+    if not text:
+        raise _refused("a statement shows nothing", "blank_statement")
+    kind = "quote" if isinstance(fact, QuoteFact) else "value"
+    return Statement(id=fact.id, kind=kind, text=text, citation=citation_id(fact.id))
+
+
+def _text(fact: Fact) -> str:
+    if isinstance(fact, QuoteFact):
+        return fact.text
+    return value_text(fact.label, fact.display)
+
+
+def _citation(fact: Fact) -> QuoteCitation | ValueCitation:
+    if isinstance(fact, ValueFact):
+        return ValueCitation(
+            id=citation_id(fact.id),
+            dataset_id=fact.dataset_id,
+            snapshot=fact.snapshot,
+            sha256=sha256_hex(_text(fact).encode()),
+            title=fact.title,
+            label=fact.label,
+            value=fact.value,
+            type=fact.type,
+        )
+    return QuoteCitation(
+        id=citation_id(fact.id),
+        source_id=fact.source_id,
+        revision=fact.revision,
+        part=fact.part_id,
+        ordinal=fact.ordinal,
+        start=fact.start,
+        end=fact.end,
+        sha256=sha256_hex(fact.text.encode()),
+        title=fact.title,
+    )
+
+
+def _card(fact: Fact, language: Language) -> QuoteCard | ValueCard:
+    citation = _citation(fact)
+    if isinstance(citation, QuoteCitation):
+        return quote_card(citation, _text(fact), fixed_text("part", language))
+    return value_card(citation, _text(fact))
+
+
+def _refused(detail: str, code: str) -> UnsupportedSelection:
+    return UnsupportedSelection(detail, field="selections", code=code)

@@ -1,0 +1,111 @@
+"""The bundle: everything of one release that can be checked without a server, and nothing else.
+
+Every field is covered by a hash that ends in the signed receipt hash:
+
+==================  ==========================================================================
+field               covered by
+==================  ==========================================================================
+receipt             ``receipt_sha256``, which ``signature`` signs
+signature           the receipt hash under ``public_key``; ``key_id`` is derived from the key
+salts               the salted hash that each one makes
+text .. cards       ``core.text_sha256`` .. ``core.cards_sha256``, each with its own salt
+manifests           ``core.sources[].manifest_sha256``
+parts               the ``sha256`` of the part in its manifest; places by the manifest
+results             ``core.results[]``: commitments to the hashes of query, preview and rows
+cut_payload         ``receipt.cut.payload_sha256``; it repeats the salted hash of the core
+==================  ==========================================================================
+
+The read set's events in redacted form are ``receipt.read_set`` itself. The manifest of a dataset is
+left out: it names columns that the caller may not see.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import Field, JsonValue
+
+from chancery.events.envelope import Id, Sha256
+from chancery.evidence.answer import STATEMENTS_MAX, Card, Citation, Statement
+from chancery.evidence.manifest import Manifest
+from chancery.evidence.receipt import Receipt
+from chancery.evidence.record import Record
+from chancery.evidence.salts import Salts
+from chancery.kernel.canonical import canonical_bytes, sha256_hex
+
+ROWS_BYTES_MAX: Final = 4 * 1024 * 1024
+"""More rows than this are left out, and the value then cannot be checked offline."""
+
+
+class Signature(Record):
+    """An Ed25519 signature of the receipt hash (see chancery.attest.signing), all in hex."""
+
+    algorithm: Literal["ed25519"] = "ed25519"
+    key_id: str = Field(pattern=r"^[0-9a-f]{32}$")
+    public_key: str = Field(pattern=r"^[0-9a-f]{64}$")
+    signature: str = Field(pattern=r"^[0-9a-f]{128}$")
+
+
+class CitedPart(Record):
+    """A part that a citation names; `start` is its place in the canonical text."""
+
+    part_id: Id
+    start: int = Field(ge=0)
+    text: str = Field(min_length=1)
+
+
+class RowsRead(Record):
+    """The authorised rows of the columns that a query reads, as canonical texts (null for NULL).
+
+    `columns` are name and DuckDB type; `table` is the dataset id. Its canonical bytes are the run's
+    blob that `ProposedValue.rows_sha256` names.
+    """
+
+    table: Id
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str | None, ...], ...] = Field(repr=False)
+
+    @property
+    def sha256(self) -> str:
+        """Return the hash of the canonical bytes."""
+        return sha256_hex(self.to_bytes())
+
+
+class ResultProof(Record):
+    """One executed query: its canonical SQL, the recorded preview, and the rows it read."""
+
+    sql: str = Field(min_length=1, max_length=8192)
+    preview: dict[str, JsonValue]
+    rows: RowsRead | None
+
+    @property
+    def query_sha256(self) -> str:
+        """Return the hash of the canonical SQL."""
+        return sha256_hex(self.sql.encode())
+
+    @property
+    def preview_sha256(self) -> str:
+        """Return the hash of the preview's canonical JSON."""
+        return sha256_hex(canonical_bytes(self.preview))
+
+
+class Bundle(Record):
+    """One release with its proof; `text` of a refusal is the explanation.
+
+    `manifests` and `parts` stand in the order in which the citations first use them. Rows that are
+    left out leave out their salt too.
+    """
+
+    format: Literal["chancery.bundle/1"] = "chancery.bundle/1"
+    receipt: Receipt
+    receipt_sha256: Sha256
+    signature: Signature
+    salts: Salts
+    text: str = Field(min_length=1)
+    statements: tuple[Statement, ...] = Field(max_length=STATEMENTS_MAX)
+    citations: tuple[Citation, ...] = Field(max_length=STATEMENTS_MAX)
+    cards: tuple[Card, ...] = Field(max_length=STATEMENTS_MAX)
+    manifests: tuple[Manifest, ...] = Field(max_length=STATEMENTS_MAX)
+    parts: tuple[CitedPart, ...] = Field(max_length=STATEMENTS_MAX)
+    results: tuple[ResultProof, ...] = Field(max_length=STATEMENTS_MAX)
+    cut_payload: str | None = Field(pattern=r"^([0-9a-f]{2})+$")

@@ -1,0 +1,320 @@
+"""The receipt of a release: what was decided, on what, and the hash of every sealed byte.
+
+Two hashes, one inside the other's reach. The *core* is everything known before the cut; its salted
+hash stands in the cut message on the log, so the cut names this answer without telling it. The
+*receipt* adds what only the cut gives: its position, the moment, the read set, the digest. The hash
+of the receipt cannot stand in the receipt, nor can the signature over that hash: both travel beside
+it, and `release.sealed` repeats the hash on the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from chancery.events.authority import AggregateKind, Language, Mode
+from chancery.events.envelope import Id, Moment, Position, Sha256
+from chancery.events.index import ResourceKind
+from chancery.events.release import Outcome
+from chancery.evidence.answer import STATEMENTS_MAX, Answer
+from chancery.evidence.coverage import CoverageReport
+from chancery.evidence.record import Record
+from chancery.evidence.salts import Salts, commitment
+from chancery.evidence.texts import TEMPLATE_VERSION
+from chancery.kernel.canonical import Json, canonical_bytes, salted_hash, sha256_hex
+
+READ_SET_MAX: Final = 900
+SOURCES_MAX: Final = 1000
+
+_WITHOUT_CUT: Final[tuple[Outcome, ...]] = ("access_changing", "scope_too_wide", "unavailable")
+"""Outcomes that tell nothing about the evidence and need no cut."""
+
+
+class RunRecord(Record):
+    """What was asked, by whom, under which policy, and what the search rested on.
+
+    `question_sha256` is salted; `selector` is null when the run ended before one was asked;
+    `barrier` is the AUTHORITY position of admission, `index_position` how far the search had come.
+    """
+
+    tenant: Id
+    run_id: Id
+    release_id: Id
+    generation: int = Field(ge=1)
+    workspace_id: Id
+    conversation_id: Id
+    message: int = Field(ge=1)
+    principal: Id
+    credential_id: Id
+    mode: Mode
+    policy_revision: str = Field(min_length=1, max_length=200)
+    policy_sha256: Sha256
+    language: Language
+    selector: str | None = Field(default=None, min_length=1, max_length=100)
+    barrier: Position
+    index_position: Position
+    coverage: CoverageReport | None
+    question_sha256: Sha256
+
+
+class SourceReference(Record):
+    """One exact revision that the answer uses, with the hashes of its bytes."""
+
+    kind: ResourceKind
+    id: Id
+    key: Id
+    revision: int = Field(ge=1)
+    content_sha256: Sha256
+    extraction_sha256: Sha256
+    manifest_sha256: Sha256
+
+
+class ResultReference(Record):
+    """One executed query; the three hashes are commitments (see `salts.commitment`).
+
+    `rows_sha256` is null when the rows read were more than a bundle carries.
+    """
+
+    key: Id
+    snapshot: int = Field(ge=1)
+    engine: str = Field(min_length=1, max_length=100)
+    query_sha256: Sha256
+    preview_sha256: Sha256
+    rows_sha256: Sha256 | None
+
+
+class ValueReference(Record):
+    """Which cell of which result (0-based each) a value statement states."""
+
+    fact_id: Id
+    result: int = Field(ge=0, lt=STATEMENTS_MAX)
+    row: int = Field(ge=0)
+    column: int = Field(ge=0)
+
+
+class Execution(Record):
+    """What was executed, by the plain hashes of its blobs; it is never part of a receipt."""
+
+    key: Id
+    snapshot: int = Field(ge=1)
+    engine: str = Field(min_length=1, max_length=100)
+    query_sha256: Sha256
+    preview_sha256: Sha256
+    rows_sha256: Sha256 | None = None
+
+
+class ReceiptCore(RunRecord):
+    """Everything that is known before the cut; its salted hash is what the cut names.
+
+    The four content hashes are salted, each with its own salt, over the UTF-8 of the text and the
+    canonical JSON of the three lists.
+    """
+
+    format: Literal["chancery.receipt-core/1"] = "chancery.receipt-core/1"
+    status: Literal["sealed", "refused"]
+    outcome: Outcome | None
+    template_version: str = Field(min_length=1, max_length=20)
+    fact_ids: tuple[Id, ...] = Field(max_length=STATEMENTS_MAX)
+    sources: tuple[SourceReference, ...] = Field(max_length=SOURCES_MAX)
+    results: tuple[ResultReference, ...] = Field(max_length=STATEMENTS_MAX)
+    values: tuple[ValueReference, ...] = Field(max_length=STATEMENTS_MAX)
+    statement_count: int = Field(ge=0, le=STATEMENTS_MAX)
+    citation_count: int = Field(ge=0, le=STATEMENTS_MAX)
+    card_count: int = Field(ge=0, le=STATEMENTS_MAX)
+    text_sha256: Sha256
+    statements_sha256: Sha256
+    citations_sha256: Sha256
+    cards_sha256: Sha256
+
+    @model_validator(mode="after")
+    def _status_has_its_shape(self) -> Self:
+        if (self.status == "refused") != (self.outcome is not None):
+            message = "a refusal has an outcome, a sealed answer has none"
+            raise ValueError(message)
+        if (self.status == "sealed") != (len(self.fact_ids) > 0):
+            message = "a sealed answer has facts, a refusal has none"
+            raise ValueError(message)
+        return self
+
+
+class ReadEntry(Record):
+    """One aggregate of the read set at the cut: its last event in redacted form.
+
+    `sequence` 0 says that the aggregate had no event; then the other three are null.
+    """
+
+    kind: AggregateKind
+    id: Id
+    sequence: Position
+    type: str | None = Field(default=None, max_length=200)
+    event_id: Id | None = None
+    payload_sha256: Sha256 | None = None
+
+    @model_validator(mode="after")
+    def _event_stands_with_its_position(self) -> Self:
+        event = (self.type, self.event_id, self.payload_sha256)
+        if any((part is None) != (self.sequence == 0) for part in event):
+            message = "type, event_id and payload_sha256 stand exactly when there is an event"
+            raise ValueError(message)
+        return self
+
+
+class CutRecord(Record):
+    """The cut that the decision was read at, and the authority state that it was read from.
+
+    `payload_sha256` is over the bytes of the cut message; `authority_digest` is the rolling digest
+    of the projection at `authority_position`, which is not below the cut. `effective_expiry` is
+    null when no end of the access is known.
+    """
+
+    sequence: int = Field(ge=1)
+    attempt: int = Field(ge=1)
+    payload_sha256: Sha256
+    authority_position: Position
+    authority_digest: Sha256
+    effective_expiry: Moment | None
+
+    @model_validator(mode="after")
+    def _state_is_not_before_the_cut(self) -> Self:
+        if self.authority_position < self.sequence:
+            message = "the authority state is older than the cut"
+            raise ValueError(message)
+        return self
+
+
+class Receipt(Record):
+    """The whole receipt; its SHA-256 is signed, and repeated by `release.sealed` on the log.
+
+    `publication_sequence` is the newest publication on AUTHORITY at or before the cut that release
+    knows in the workspace. `cut` is null only for a refusal that tells nothing about the evidence.
+    """
+
+    format: Literal["chancery.receipt/1"] = "chancery.receipt/1"
+    core: ReceiptCore
+    decided_at: Moment
+    publication_sequence: Position
+    read_set: tuple[ReadEntry, ...] = Field(max_length=READ_SET_MAX)
+    cut: CutRecord | None
+
+    @model_validator(mode="after")
+    def _decision_stands_on_a_cut(self) -> Self:
+        if self.cut is None and self.core.outcome not in _WITHOUT_CUT:
+            message = "this receipt needs a cut"
+            raise ValueError(message)
+        if self.cut is None and self.read_set:
+            message = "a receipt without a cut has no read set"
+            raise ValueError(message)
+        names = [(entry.kind, entry.id) for entry in self.read_set]
+        if names != sorted(set(names)):
+            message = "the read set must be sorted by kind and id, each once"
+            raise ValueError(message)
+        return self
+
+    @property
+    def sha256(self) -> str:
+        """Return the receipt hash: over the canonical bytes of the receipt, unsalted.
+
+        It cannot be guessed: the receipt holds salted hashes.
+        """
+        return sha256_hex(self.to_bytes())
+
+    @property
+    def cut_sequence(self) -> int:
+        """Return the position of the cut, 0 for a refusal that needed none."""
+        return self.cut.sequence if self.cut is not None else 0
+
+
+class ContentHashes(Record):
+    """The salted hashes of what the caller is shown."""
+
+    text_sha256: Sha256
+    statements_sha256: Sha256
+    citations_sha256: Sha256
+    cards_sha256: Sha256
+
+
+ValueCells: TypeAlias = Sequence[ValueReference]
+
+
+def build_core(
+    run: RunRecord,
+    answer: Answer,
+    salts: Salts,
+    *,
+    outcome: Outcome | None = None,
+    sources: Sequence[SourceReference] = (),
+    executions: Sequence[Execution] = (),
+    values: ValueCells = (),
+) -> ReceiptCore:
+    """Return the core of a sealed answer, or with `outcome` of a refusal.
+
+    `sources` are the revisions that the answer uses; `values` say which cell of which of the
+    `executions` each value statement states, in the order of the statements.
+    """
+    hashes = content_hashes(answer, salts)
+    return ReceiptCore.model_validate(
+        {
+            **run.model_dump(),
+            **hashes.model_dump(),
+            "status": "sealed" if outcome is None else "refused",
+            "outcome": outcome,
+            "template_version": TEMPLATE_VERSION,
+            "fact_ids": tuple(statement.id for statement in answer.statements),
+            "sources": tuple(sorted(sources, key=lambda source: (source.kind, source.key))),
+            "results": result_references(executions, salts),
+            "values": tuple(values),
+            "statement_count": len(answer.statements),
+            "citation_count": len(answer.citations),
+            "card_count": len(answer.cards),
+        }
+    )
+
+
+def content_hashes(answer: Answer, salts: Salts) -> ContentHashes:
+    """Return the four salted content hashes of `answer`."""
+    return ContentHashes(
+        text_sha256=salted_hash(salts.text, answer.text.encode()),
+        statements_sha256=_list_hash(salts.statements, answer.statements),
+        citations_sha256=_list_hash(salts.citations, answer.citations),
+        cards_sha256=_list_hash(salts.cards, answer.cards),
+    )
+
+
+def result_references(executions: Sequence[Execution], salts: Salts) -> tuple[ResultReference, ...]:
+    """Return the executed queries as the receipt names them: by commitments.
+
+    Raises:
+        ValueError: when `salts` are not for exactly these executions.
+    """
+    return tuple(
+        ResultReference(
+            key=execution.key,
+            snapshot=execution.snapshot,
+            engine=execution.engine,
+            query_sha256=commitment(salt.query, execution.query_sha256),
+            preview_sha256=commitment(salt.preview, execution.preview_sha256),
+            rows_sha256=(
+                commitment(salt.rows, execution.rows_sha256)
+                if execution.rows_sha256 is not None and salt.rows is not None
+                else None
+            ),
+        )
+        for execution, salt in zip(executions, salts.results, strict=True)
+    )
+
+
+def core_hash(core: ReceiptCore, salts: Salts) -> str:
+    """Return the salted hash of the core, the `core_sha256` of the cut."""
+    return salted_hash(salts.core, core.to_bytes())
+
+
+def question_hash(salt: str, question: str) -> str:
+    """Return the salted hash of the question's text."""
+    return salted_hash(salt, question.encode())
+
+
+def _list_hash(salt: str, records: Sequence[Record]) -> str:
+    items: list[Json] = [record.to_json() for record in records]
+    return salted_hash(salt, canonical_bytes(items))

@@ -1,0 +1,74 @@
+"""The base of everything here that is stored or hashed: strict, frozen, canonical."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from chancery.kernel.canonical import Json, canonical_bytes, parse_json
+from chancery.kernel.errors import Corrupt
+
+
+class Malformed(Corrupt):
+    """Stored bytes are not the canonical form of the record they should hold."""
+
+    code = "malformed_record"
+
+
+class Record(BaseModel):
+    """A frozen message that refuses unknown fields and wrong types."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the record as a JSON object."""
+        fields: dict[str, Json] = self.model_dump(mode="json")
+        return fields
+
+    def to_bytes(self) -> bytes:
+        """Return the canonical bytes, which are what is hashed and stored."""
+        return canonical_bytes(self.to_json())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return the record whose canonical bytes are `data`.
+
+        Raises:
+            Malformed: for other bytes, another layout of the same JSON included.
+        """
+        record = cls.from_json_text(data)
+        if record.to_bytes() != data:
+            message = f"the bytes are not the canonical form of a {cls.__name__}"
+            raise Malformed(message)
+        return record
+
+    @classmethod
+    def from_json_text(cls, data: bytes) -> Self:
+        """Return the record in the JSON text `data`, whatever its layout.
+
+        Raises:
+            Malformed: naming the fields that are missing, unknown or of a wrong type.
+        """
+        try:
+            parse_json(data)
+            return cls.model_validate_json(data)
+        except ValidationError as error:
+            message = f"not a {cls.__name__}: {places(error)}"
+            raise Malformed(message, field=first_place(error)) from None
+        except Corrupt as error:
+            message = f"not a {cls.__name__}: the bytes are not valid JSON"
+            raise Malformed(message) from error
+
+
+def places(error: ValidationError) -> str:
+    """Return the dotted paths that `error` is about, without the values found there."""
+    found = sorted({".".join(str(step) for step in item["loc"]) for item in error.errors()})
+    return ", ".join(place for place in found if place) or "its fields do not fit together"
+
+
+def first_place(error: ValidationError) -> str | None:
+    """Return the first dotted path that `error` is about."""
+    for item in error.errors():
+        return ".".join(str(step) for step in item["loc"]) or None
+    return None

@@ -1,0 +1,70 @@
+"""The authorised scope of a run: the blob that `RunAdmitted.scope_sha256` names."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from chancery.events.authority import Title
+from chancery.events.envelope import Id, Sha256
+from chancery.events.index import ResourceKind
+from chancery.events.queries import IndexState
+from chancery.evidence.record import Record
+from chancery.kernel.canonical import sha256_hex
+
+SCOPE_ENTRIES_MAX: Final = 1000
+
+RowFilters: TypeAlias = "tuple[tuple[str, tuple[str | int | bool, ...]], ...]"
+"""Column and allowed values; a row shows when every filter allows it."""
+
+
+class ScopeEntry(Record):
+    """One eligible revision with its pinned hashes; null extraction means not ready.
+
+    `state` is the index state that release knew at admission, `index_sequence` its position on
+    INDEX (0 when it knew none).
+    """
+
+    kind: ResourceKind
+    key: Id
+    id: Id
+    title: Title
+    revision: int = Field(ge=1)
+    content_sha256: Sha256
+    media_type: str = Field(min_length=1, max_length=100)
+    extraction_sha256: Sha256 | None = None
+    manifest_sha256: Sha256 | None = None
+    state: IndexState
+    index_sequence: int = Field(default=0, ge=0)
+    hidden_columns: tuple[str, ...] = ()
+    row_filters: RowFilters = ()
+
+
+class Scope(Record):
+    """Every revision that the run may use, by kind and key, each once."""
+
+    format: Literal["chancery.scope/1"] = "chancery.scope/1"
+    entries: tuple[ScopeEntry, ...] = Field(max_length=SCOPE_ENTRIES_MAX)
+
+    @model_validator(mode="after")
+    def _entries_are_distinct(self) -> Self:
+        names = [(entry.kind, entry.key) for entry in self.entries]
+        if names != sorted(set(names)):
+            message = "entries must be sorted by kind and key, each once"
+            raise ValueError(message)
+        return self
+
+    @property
+    def sha256(self) -> str:
+        """Return the hash of the canonical bytes."""
+        return sha256_hex(self.to_bytes())
+
+    def entry(self, kind: ResourceKind, key: str) -> ScopeEntry | None:
+        """Return the entry of a resource, or None when the run may not use it."""
+        return next((one for one in self.entries if (one.kind, one.key) == (kind, key)), None)
+
+
+def build_scope(entries: tuple[ScopeEntry, ...]) -> Scope:
+    """Return the scope of `entries`, in the order that a scope has."""
+    return Scope(entries=tuple(sorted(entries, key=lambda entry: (entry.kind, entry.key))))

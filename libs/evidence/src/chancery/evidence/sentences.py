@@ -1,0 +1,164 @@
+"""Finding whole sentences in raw text, by offsets; the text itself is never touched.
+
+English and German conventions, Markdown blocks and full-width punctuation are known. A unit that a
+part's border cuts is left out: a fragment could say the opposite of its sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, is_blank, splits_character
+
+Span: TypeAlias = "tuple[int, int]"
+"""[start, end) in code points of the whole text."""
+
+_CONTEXT: Final = 2 * QUOTE_CHARACTERS_MAX
+"""How far beyond the asked range a sentence is followed, so that work stays bounded."""
+
+_SHORT_LINE: Final = 50
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+_LEAD: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)][ \t]+|>[ \t]?)")
+_STANDALONE: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\|)")
+_RULE: Final = re.compile(r"[ \t]*(?:```.*|~~~.*|[-=*_]{3,}|\|[-:| \t]+\|?)[ \t]*")
+_STOP: Final = re.compile(r"[.!?…]+[\"'”“’»)\]*_]*(?=\s)|[。！？]+[」』）”]*")
+_WORD_BEFORE: Final = re.compile(r"[^\s(\[\"'“„»]+\Z")
+_INITIAL: Final = re.compile(r"[^\W\d_]\.")
+_ORDINAL: Final = re.compile(r"\d{1,2}\.")
+_ORDINAL_NOUN: Final = re.compile(
+    r"\s+(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+    r"|Quartal|Halbjahr|Jahrhundert|Tag|Monat|Jahr|Auflage|Kapitel|Abschnitt|Absatz)\b"
+)
+_ENGLISH: Final = """
+e.g. i.e. cf. vs. approx. dept. est. mr. mrs. ms. dr. prof. st. jr. sr. vol. pp. incl. resp.
+"""
+_GERMAN: Final = """
+z.b. d.h. u.a. o.ä. i.d.r. bzw. ca. vgl. hr. fr. str. inkl. zzgl. ggf. evtl. mio. mrd. tel.
+abs. bspw. sog. insb. einschl. gem. lt.
+"""
+_ABBREVIATIONS: Final = frozenset((_ENGLISH + _GERMAN).split())
+_BEFORE_NUMBER: Final = frozenset(("no.", "nos.", "nr.", "art.", "fig.", "sec.", "ch.", "p.", "s."))
+
+
+def sentences(text: str, start: int, end: int) -> tuple[Span, ...]:
+    """Return the quotable sentences that lie wholly inside [start, end), in order.
+
+    Give a part's borders to get its sentences. Headings, list items and table rows are units of
+    their own, without their markers. Units above 2,000 characters are left out.
+    """
+    first = _context_start(text, start)
+    last = _context_end(text, end)
+    return tuple(
+        (low, high)
+        for block_start, block_end in _blocks(text, first, last)
+        for low, high in _units(text, block_start, block_end)
+        if start <= low and high <= end and _is_quotable(text, low, high)
+    )
+
+
+def _context_start(text: str, start: int) -> int:
+    bound = max(0, start - _CONTEXT)
+    found = text.rfind("\n\n", bound, start)
+    return bound if found < 0 else found + 2
+
+
+def _context_end(text: str, end: int) -> int:
+    bound = min(len(text), end + _CONTEXT)
+    found = text.find("\n\n", end, bound)
+    return bound if found < 0 else found
+
+
+def _is_quotable(text: str, start: int, end: int) -> bool:
+    if end - start > QUOTE_CHARACTERS_MAX or is_blank(text[start:end]):
+        return False
+    return not (splits_character(text, start) or splits_character(text, end))
+
+
+def _blocks(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield runs of lines that belong together, without the marker that leads them."""
+    block: Span | None = None
+    for low, high in _lines(text, start, end):
+        line = text[low:high]
+        lead = _LEAD.match(line)
+        breaks = _breaks(text, block, line)
+        if block is not None and breaks:
+            yield block
+            block = None
+        if not line.strip() or _RULE.fullmatch(line.rstrip("\r\n")):
+            continue
+        opening = low + (lead.end() if lead else 0)
+        block = (opening if block is None else block[0], high)
+        if _STANDALONE.match(line):
+            yield block
+            block = None
+    if block is not None:
+        yield block
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[Span]:
+    position = start
+    while position < end:
+        found = _LINE.match(text, position, end)
+        stop = found.end() if found and found.end() > position else end
+        yield position, stop
+        position = stop
+
+
+def _breaks(text: str, block: Span | None, line: str) -> bool:
+    if not line.strip() or _LEAD.match(line) or _STANDALONE.match(line):
+        return True
+    if _RULE.fullmatch(line.rstrip("\r\n")):
+        return True
+    if block is None:
+        return False
+    before = text[block[0] : block[1]].rstrip().rpartition("\n")[2]
+    opening = line.lstrip()[:1]
+    return len(before) < _SHORT_LINE and (opening.isupper() or opening.isdigit())
+
+
+def _units(text: str, start: int, end: int) -> Iterator[Span]:
+    position = start
+    for stop in _STOP.finditer(text, start, end):
+        if _ends_sentence(text, position, stop):
+            yield from _bounded(text, position, stop.end())
+            position = stop.end()
+    yield from _bounded(text, position, end)
+
+
+def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
+    mark = stop.group()
+    if mark[0] in "。！？":
+        return True
+    following = text[stop.end() : stop.end() + 40]
+    opening = following.lstrip()[:1]
+    if opening.islower():
+        return False
+    if not mark.startswith(".") or mark.startswith(".."):
+        return True
+    found = _WORD_BEFORE.search(text, max(start, stop.start() - 40), stop.start())
+    word = (found.group() if found else "").casefold() + "."
+    if word in _ABBREVIATIONS or _INITIAL.fullmatch(word):
+        return False
+    if word in _BEFORE_NUMBER and opening.isdigit():
+        return False
+    return not (_ORDINAL.fullmatch(word) and _ORDINAL_NOUN.match(following))
+
+
+def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
+    low, high = _trim(text, start, end)
+    if high - low <= QUOTE_CHARACTERS_MAX:
+        if low < high:
+            yield low, high
+        return
+    for line_start, line_end in _lines(text, low, high):
+        line = _trim(text, line_start, line_end)
+        if line[0] < line[1]:
+            yield line
+
+
+def _trim(text: str, start: int, end: int) -> Span:
+    piece = text[start:end]
+    low = start + len(piece) - len(piece.lstrip())
+    return low, max(low, start + len(piece.rstrip()))
