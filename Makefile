@@ -21,7 +21,7 @@ help: ## show this list
 setup: $(READY) ## make .venv with everything that the lock names, and the packages of this repository
 
 $(READY): requirements.lock $(PACKAGES)
-	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Chancery needs Python 3.11 or newer: install it, or name it with PYTHON=/path/to/python3."; \
 		exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv || { \
@@ -63,7 +63,7 @@ types: setup ## check the types, tests included
 	@$(BIN)/basedpyright
 
 imports: setup ## check who may import whom
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 contracts: setup ## write contracts/ from the code
 	@$(BIN)/python -m chancery.testkit.contracts

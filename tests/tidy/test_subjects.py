@@ -33,6 +33,7 @@ def test_check_finds_a_spelled_subject(bad: str) -> None:
         'x = "the query.release part of a sentence"',
         'x = f"{run}.requested"',
         'x = f"query {name}"',
+        'x = f"query.{number}"',
         '"""authority.tenant.source.id is told in a docstring."""',
     ],
 )
