@@ -1,0 +1,90 @@
+"""The ports of the edge on NATS."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chancery.bus.connection import Connection
+from chancery.bus.load import last_message
+from chancery.bus.publish import WrongSequence, publish
+from chancery.bus.request import ask
+from chancery.events.envelope import Event
+from chancery.events.requests import Request
+from chancery.events.topology import RUNS, nudge_subject
+from chancery.gateway.ports import Nudge, Sent, Told
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+
+ASK_TIMEOUT_S = 15.0
+PUBLISH_TIMEOUT_S = 5.0
+SUBSCRIBE_TIMEOUT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class BusOwners:
+    """Owners that answer by request/reply."""
+
+    connection: Connection
+
+    async def ask(self, subject: str, request: Request[Sent], reply: type[Told]) -> Told:
+        """Return the owner's answer, or raise its refusal."""
+        return await ask(self.connection, subject, request, reply, timeout_s=ASK_TIMEOUT_S)
+
+
+@dataclass(frozen=True, slots=True)
+class BusAnnouncements:
+    """The RUNS stream; each subject of it holds one event of the edge."""
+
+    connection: Connection
+
+    async def announce(self, subject: str, event: Event) -> None:
+        """Store `event` once; the subject's first event with this id is the outcome of a repeat."""
+        try:
+            await publish(
+                self.connection, subject, event, timeout_s=PUBLISH_TIMEOUT_S, expect_last=0
+            )
+        except WrongSequence:
+            stored = await last_message(self.connection, RUNS, subject)
+            if stored is None or stored.message_id != event.id:
+                raise
+
+
+@dataclass(slots=True)
+class _Bell:
+    rung: asyncio.Event
+
+    async def wait(self, timeout_s: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.rung.wait(), timeout_s)
+        self.rung.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class BusNudges:
+    """Nudges on core NATS subjects, one a run."""
+
+    connection: Connection
+
+    @asynccontextmanager
+    async def of_run(self, tenant: str, run_id: str) -> AsyncGenerator[Nudge]:
+        """Subscribe to the nudges of one run for as long as the context is open."""
+        bell = _Bell(asyncio.Event())
+
+        async def ring(_message: Msg) -> None:
+            bell.rung.set()
+
+        subject = nudge_subject(tenant, run_id)
+        async with asyncio.timeout(SUBSCRIBE_TIMEOUT_S):
+            subscription = await self.connection.client.subscribe(  # pyright: ignore[reportUnknownMemberType]
+                subject, cb=ring
+            )
+        try:
+            yield bell
+        finally:
+            with suppress(Exception):
+                await subscription.unsubscribe()

@@ -1,0 +1,1 @@
+"""What the edge knows without asking: bodies, media types, problem documents, event frames."""

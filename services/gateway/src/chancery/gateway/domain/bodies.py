@@ -1,0 +1,180 @@
+"""The JSON bodies of the HTTP surface; unknown fields are refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from chancery.events.authority import (
+    ColumnPolicy,
+    Language,
+    Measure,
+    Mode,
+    Role,
+    RowFilter,
+    Standing,
+    Title,
+    Visibility,
+)
+from chancery.events.envelope import Id, Moment
+from chancery.events.run import Bounds, Selection
+
+QUESTION_SCALARS_MAX = 4000
+
+
+def _trimmed(question: str) -> str:
+    trimmed = question.strip()
+    if not trimmed:
+        message = "must hold at least one character that is not white space"
+        raise ValueError(message)
+    if len(trimmed) > QUESTION_SCALARS_MAX:
+        message = f"must be at most {QUESTION_SCALARS_MAX} characters"
+        raise ValueError(message)
+    return trimmed
+
+
+def _ordered(bounds: Bounds) -> Bounds:
+    if bounds.min_sources > bounds.max_sources:
+        message = "min_sources must not exceed max_sources"
+        raise ValueError(message)
+    return bounds
+
+
+Question = Annotated[str, AfterValidator(_trimmed)]
+"""A question, trimmed, of 1 to 4,000 code points."""
+
+
+class Body(BaseModel):
+    """A request body."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WorkspaceBody(Body):
+    """A workspace to create."""
+
+    workspace_id: Id
+    title: Title
+
+
+class MemberBody(Body):
+    """The role of a member."""
+
+    role: Role
+
+
+class CredentialBody(Body):
+    """A credential to issue; `tenant` is for the operator."""
+
+    principal: Id
+    expires_at: Moment | None = None
+    tenant: Id | None = None
+
+
+class PolicyBody(Body):
+    """The answer policy of a workspace."""
+
+    policy_revision: str = Field(min_length=1, max_length=200)
+    modes: tuple[Mode, ...] = Field(default=("auto", "rag", "data"), min_length=1, max_length=4)
+    language: Language = "en"
+
+
+class SourceBody(Body):
+    """A document source to declare."""
+
+    title: Title
+    visibility: Visibility = "workspace"
+    authority: Standing | None = None
+    date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+
+
+class RevisionBody(Body):
+    """A revision given as text."""
+
+    media_type: str = Field(default="text/plain", min_length=1, max_length=100)
+    text: str = Field(min_length=1)
+
+
+class CheckBody(Body):
+    """A passage to look for in one revision; offsets are code points, [start, end)."""
+
+    text: str = Field(min_length=1, max_length=20_000)
+    start: int | None = Field(default=None, ge=0)
+    end: int | None = Field(default=None, ge=1)
+
+
+class DatasetBody(Body):
+    """A dataset to declare."""
+
+    title: Title
+    visibility: Visibility = "workspace"
+    columns: Mapping[str, ColumnPolicy] = Field(default_factory=dict, max_length=500)
+    row_filters: tuple[RowFilter, ...] = Field(default=(), max_length=50)
+    measures: tuple[Measure, ...] = Field(default=(), max_length=50)
+
+
+class SqlBody(Body):
+    """A statement to run over the datasets that the caller may read."""
+
+    sql: str = Field(min_length=1, max_length=8192)
+
+
+class MessageBody(Body):
+    """A question, what it may be answered from, and how much it may take."""
+
+    question: Question
+    sources: Selection = ()
+    items: Selection = ()
+    datasets: Selection = ()
+    files: Selection = ()
+    mode: Mode = "auto"
+    bounds: Annotated[Bounds, AfterValidator(_ordered)] = Field(default_factory=Bounds)
+
+
+class CredentialReply(BaseModel):
+    """An issued credential; the token is shown to whoever may issue it again."""
+
+    tenant: str
+    principal: str
+    credential_id: str
+    token: str
+    expires_at: Moment | None = None
+
+
+class RevisionReply(BaseModel):
+    """A published revision; `state` is that of the index."""
+
+    revision: int
+    sequence: int
+    content_sha256: str
+    event_id: str
+    state: str
+
+
+class SnapshotReply(BaseModel):
+    """A published snapshot; `state` is that of the index."""
+
+    snapshot: int
+    sequence: int
+    content_sha256: str
+    event_id: str
+    state: str
+
+
+class CheckReply(BaseModel):
+    """Whether a passage stands in a revision: match, absent or ambiguous, and where."""
+
+    verdict: str
+    occurrences: int
+    start: int | None = None
+    end: int | None = None
+    extraction_sha256: str
+
+
+class PostedReply(BaseModel):
+    """The run that answers a question."""
+
+    run_id: str
+    message_id: str

@@ -1,0 +1,61 @@
+"""Which bytes may be published, checked before anything is stored."""
+
+from __future__ import annotations
+
+from chancery.kernel.errors import Rejected
+from chancery.tabular.csv import check_csv
+
+TEXT_TYPES = ("text/plain", "text/markdown")
+"""The media types of documents that this build extracts."""
+
+TABLE_TYPES = ("text/csv",)
+"""The media types of datasets that this build converts."""
+
+
+class UnsupportedMediaType(Rejected):
+    """The media type is none that can be indexed."""
+
+    code = "unsupported_media_type"
+
+
+def essence(content_type: str) -> str:
+    """Return the media type of a Content-Type header, without its parameters, in lower case."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def check_document(media_type: str, data: bytes) -> None:
+    """Refuse a document that could never be quoted.
+
+    Raises:
+        Rejected: code `unsupported_media_type`, `empty_content`, `invalid_utf8` or `nul_byte`.
+    """
+    if media_type not in TEXT_TYPES:
+        message = f"the media type must be one of {', '.join(TEXT_TYPES)}"
+        raise UnsupportedMediaType(message, field="media_type")
+    _check_text(data)
+
+
+def check_table(media_type: str, data: bytes) -> None:
+    """Refuse a table that could never be queried.
+
+    Raises:
+        Rejected: code `unsupported_media_type`, or the code of the broken CSV rule.
+    """
+    if media_type not in TABLE_TYPES:
+        message = f"the media type must be one of {', '.join(TABLE_TYPES)}"
+        raise UnsupportedMediaType(message, field="media_type")
+    check_csv(data)
+
+
+def _check_text(data: bytes) -> None:
+    if not data.strip():
+        message = "the content is empty; publish at least one character that is not white space"
+        raise Rejected(message, field="content", code="empty_content")
+    if b"\x00" in data:
+        message = "the content has a NUL byte; publish it as text without one"
+        raise Rejected(message, field="content", code="nul_byte")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"the content is not UTF-8: byte {error.start} cannot be decoded"
+        raise Rejected(message, field="content", code="invalid_utf8") from error

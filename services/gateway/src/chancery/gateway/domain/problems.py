@@ -1,0 +1,67 @@
+"""Problem documents: the one shape of every error.
+
+Source: RFC 9457, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from pydantic import BaseModel, ConfigDict
+
+from chancery.gateway.errors import status_of
+from chancery.kernel.errors import ChanceryError
+
+
+class Violation(BaseModel):
+    """One input that has to change; `field` is a dotted path into the request."""
+
+    model_config = ConfigDict(frozen=True)
+
+    field: str
+    detail: str
+
+
+class Problem(BaseModel):
+    """An error as a caller sees it; `code` is stable, `trace_id` finds the trace of the request."""
+
+    model_config = ConfigDict(frozen=True)
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    trace_id: str
+    field: str | None = None
+    errors: tuple[Violation, ...] | None = None
+
+
+def problem_of(error: ChanceryError, trace_id: str) -> Problem:
+    """Return `error` as a problem document."""
+    status = status_of(error)
+    return Problem(
+        type=f"urn:chancery:problem:{error.code}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=error.detail,
+        code=error.code,
+        trace_id=trace_id,
+        field=error.field,
+    )
+
+
+def invalid_request(violations: Sequence[Violation], trace_id: str) -> Problem:
+    """Return the problem of a request whose fields break their bounds; the first one leads."""
+    first = violations[0]
+    return Problem(
+        type="urn:chancery:problem:invalid_request",
+        title=HTTPStatus.UNPROCESSABLE_ENTITY.phrase,
+        status=HTTPStatus.UNPROCESSABLE_ENTITY,
+        detail=f"{first.field}: {first.detail}",
+        code="invalid_request",
+        trace_id=trace_id,
+        field=first.field,
+        errors=tuple(violations),
+    )

@@ -1,0 +1,37 @@
+"""How each kind of failure is told over HTTP."""
+
+from __future__ import annotations
+
+from chancery.kernel.errors import (
+    ChanceryError,
+    Conflict,
+    Denied,
+    NotFound,
+    Rejected,
+    TooLarge,
+    Unavailable,
+)
+
+
+class SnapshotFailed(Rejected):
+    """The snapshot was recorded, but its bytes could not be made into a table."""
+
+    code = "snapshot_failed"
+
+
+_STATUS: tuple[tuple[type[ChanceryError], int], ...] = (
+    (Denied, 401),
+    (NotFound, 404),
+    (TooLarge, 413),
+    (Conflict, 409),
+    (Rejected, 422),
+    (Unavailable, 503),
+)
+
+
+def status_of(error: ChanceryError) -> int:
+    """Return the HTTP status for `error`; what is no caller's fault is 503."""
+    for kind, status in _STATUS:
+        if isinstance(error, kind):
+            return status
+    return 503

@@ -1,0 +1,141 @@
+"""Datasets: declaration, snapshots, their schema, and raw queries."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from fastapi import APIRouter, Request, Response
+
+from chancery.events import commands, queries
+from chancery.gateway.domain.bodies import DatasetBody, SnapshotReply, SqlBody
+from chancery.gateway.errors import SnapshotFailed
+from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
+from chancery.gateway.handlers.uploads import read_upload, store_upload
+from chancery.kernel.errors import NotFound
+
+router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["datasets"])
+
+QUERYABLE_WITHIN_S = 30.0
+_POLL_S = 0.05
+
+
+@router.put("/datasets/{dataset}")
+async def declare_dataset(
+    ws: PathId, dataset: PathId, body: DatasetBody, here: Here
+) -> commands.Outcome:
+    """Declare a dataset with its column policy and measures, or replace its declaration."""
+    command = commands.DeclareDataset(
+        workspace_id=ws,
+        dataset_id=dataset,
+        title=body.title,
+        visibility=body.visibility,
+        columns=body.columns,
+        row_filters=body.row_filters,
+        measures=body.measures,
+    )
+    return await here.command("ingestion", "declare-dataset", command, commands.Outcome)
+
+
+@router.get("/datasets/{dataset}")
+async def read_dataset(ws: PathId, dataset: PathId, here: Here) -> queries.ResourceView:
+    """Return what the caller may know of one dataset."""
+    question = queries.OfResource(workspace_id=ws, kind="dataset", resource_id=dataset)
+    return await here.query("release", "source", question, queries.ResourceView)
+
+
+@router.post(
+    "/datasets/{dataset}/snapshots",
+    status_code=201,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"text/csv": {"schema": {"type": "string"}}},
+        }
+    },
+    responses={202: {"model": SnapshotReply, "description": "stored, not queryable yet"}},
+)
+async def publish_snapshot(
+    ws: PathId, dataset: PathId, request: Request, response: Response, here: Here
+) -> SnapshotReply:
+    """Publish the next snapshot; 201 once it can be queried, 202 when that takes longer."""
+    upload = await read_upload(request)
+    sha256 = await store_upload(here, ws, "dataset", dataset, upload)
+    command = commands.PublishSnapshot(
+        workspace_id=ws,
+        dataset_id=dataset,
+        content_sha256=sha256,
+        media_type=upload.media_type,
+        size_bytes=len(upload.data),
+    )
+    published = await here.command(
+        "ingestion", "publish-snapshot", command, commands.PublishedOutcome
+    )
+    state = await _wait_until_queryable(here, ws, dataset, published.revision)
+    response.status_code = 201 if state == "ready" else 202
+    return SnapshotReply(
+        snapshot=published.revision,
+        sequence=published.sequence,
+        content_sha256=published.content_sha256,
+        event_id=published.event_id,
+        state=state,
+    )
+
+
+@router.get("/datasets/{dataset}/snapshots/{number}")
+async def read_snapshot(
+    ws: PathId, dataset: PathId, number: RevisionNumber, here: Here
+) -> queries.PinnedRevision:
+    """Return the pinned hashes of one snapshot."""
+    return await _authorised(here, ws, dataset, number)
+
+
+@router.get("/datasets/{dataset}/schema")
+async def read_schema(ws: PathId, dataset: PathId, here: Here) -> queries.DatasetSchema:
+    """Return the columns of the serving snapshot that the caller may see."""
+    pinned = await _authorised(here, ws, dataset, None)
+    if pinned.extraction_sha256 is None:
+        message = "the snapshot cannot be queried yet; ask for its state"
+        raise NotFound(message, code="not_extracted")
+    return await here.query("execution", "schema", pinned, queries.DatasetSchema)
+
+
+@router.post("/query")
+async def run_query(ws: PathId, body: SqlBody, here: Here) -> Response:
+    """Run a statement over the datasets that the caller may read; not a verified answer."""
+    scope = await here.query(
+        "release", "datasets", queries.OfWorkspace(workspace_id=ws), queries.DatasetScope
+    )
+    question = queries.RunQuery(workspace_id=ws, sql=body.sql, datasets=scope.datasets)
+    result = await here.query("execution", "sql", question, queries.QueryResult)
+    return Response(result.json_text, media_type="application/json")
+
+
+async def _authorised(
+    here: Context, workspace_id: str, dataset_id: str, snapshot: int | None
+) -> queries.PinnedRevision:
+    question = queries.OfResource(
+        workspace_id=workspace_id, kind="dataset", resource_id=dataset_id, revision=snapshot
+    )
+    return await here.query("release", "authorise", question, queries.PinnedRevision)
+
+
+async def _wait_until_queryable(
+    here: Context, workspace_id: str, dataset_id: str, snapshot: int
+) -> str:
+    state = "pending"
+    with suppress(TimeoutError):
+        async with asyncio.timeout(QUERYABLE_WITHIN_S):
+            state = await _state(here, workspace_id, dataset_id, snapshot)
+            while state == "pending":
+                await asyncio.sleep(_POLL_S)
+                state = await _state(here, workspace_id, dataset_id, snapshot)
+    return state
+
+
+async def _state(here: Context, workspace_id: str, dataset_id: str, snapshot: int) -> str:
+    pinned = await _authorised(here, workspace_id, dataset_id, snapshot)
+    if pinned.state == "failed":
+        message = f"the snapshot could not be made into a table: {pinned.reason}"
+        raise SnapshotFailed(message, field="content")
+    return pinned.state

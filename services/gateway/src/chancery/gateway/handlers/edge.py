@@ -1,0 +1,73 @@
+"""What routes share: the call, the ports behind the application, and ids in paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Path, Request, Response
+
+from chancery.events.queries import Document
+from chancery.events.requests import Message
+from chancery.events.topology import Service, command_subject, query_subject
+from chancery.gateway.domain.calls import Call
+from chancery.gateway.ports import Announcements, Nudges, Owners
+from chancery.kernel.ids import ID_PATTERN
+from chancery.store.blobs import Blobs
+
+Told = TypeVar("Told", bound=Message)
+
+SUPERSEDED_HEADER = "Chancery-Superseded-By-Publication"
+
+PathId = Annotated[str, Path(pattern=ID_PATTERN, description="1 to 64 of A-Z a-z 0-9 _ -")]
+RevisionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The ports of the edge and its token key, built once by the application."""
+
+    owners: Owners
+    announcements: Announcements
+    nudges: Nudges
+    blobs: Blobs
+    token_key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One call together with the ports that can serve it."""
+
+    call: Call
+    edge: Edge
+
+    async def command(self, server: Service, verb: str, body: Message, reply: type[Told]) -> Told:
+        """Send a command on behalf of the caller and return its outcome."""
+        subject = command_subject(server, verb)
+        return await self.edge.owners.ask(subject, self.call.request(body), reply)
+
+    async def query(self, server: Service, noun: str, body: Message, reply: type[Told]) -> Told:
+        """Ask a read-only question on behalf of the caller and return its answer."""
+        subject = query_subject(server, noun)
+        return await self.edge.owners.ask(subject, self.call.request(body), reply)
+
+
+def _context(request: Request) -> Context:
+    call: Call = request.state.call
+    edge: Edge = request.app.state.edge
+    return Context(call=call, edge=edge)
+
+
+Here = Annotated[Context, Depends(_context)]
+"""The context of the current request."""
+
+
+def disclosed(document: Document, *, open_status: int = 200) -> Response:
+    """Return a disclosure byte for byte; what is beside the sealed bytes goes into a header."""
+    headers = {SUPERSEDED_HEADER: "true"} if document.superseded else {}
+    return Response(
+        document.json_text.encode(),
+        status_code=open_status if document.status == "open" else 200,
+        media_type="application/json",
+        headers=headers,
+    )

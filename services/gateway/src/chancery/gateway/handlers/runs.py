@@ -1,0 +1,131 @@
+"""Runs: their state, their events, their sealed answer, and what proves it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
+from fastapi.responses import StreamingResponse
+
+from chancery.events import queries
+from chancery.events.envelope import Envelope, Event
+from chancery.events.run import RunCancelled
+from chancery.events.topology import run_subject
+from chancery.gateway.domain.frames import HEARTBEAT, frame, resume_after
+from chancery.gateway.handlers.edge import Context, Here, PathId, disclosed
+from chancery.kernel.clock import SystemClock
+from chancery.kernel.errors import ChanceryError
+from chancery.kernel.ids import derived_id
+
+router = APIRouter(prefix="/v1/runs", tags=["ask"])
+
+POLL_S = 1.0
+HEARTBEAT_POLLS = 15
+
+
+@router.get("/{run}")
+async def read_run(run: PathId, here: Here) -> Response:
+    """Return the state of a run."""
+    return disclosed(await _document(here, "run", run))
+
+
+@router.get("/{run}/answer")
+async def read_answer(run: PathId, here: Here) -> Response:
+    """Return the sealed answer, the refusal or the withheld notice; 202 while the run is open."""
+    return disclosed(await _document(here, "answer", run), open_status=202)
+
+
+@router.get("/{run}/audit")
+async def read_audit(run: PathId, here: Here) -> Response:
+    """Return what was recorded of a run, each record on its own."""
+    return disclosed(await _document(here, "audit", run), open_status=202)
+
+
+@router.get("/{run}/bundle")
+async def read_bundle(run: PathId, here: Here) -> Response:
+    """Return everything that verifies the answer offline, in one JSON document."""
+    return disclosed(await _document(here, "bundle", run), open_status=202)
+
+
+@router.post("/{run}/cancel", status_code=202)
+async def cancel_run(run: PathId, here: Here) -> dict[str, str]:
+    """Give a run up; stages that are still at work become void."""
+    await _document(here, "run", run)
+    caller = here.call.caller
+    data = RunCancelled(run_id=run, credential_id=caller.credential_id)
+    envelope = Envelope(
+        id=derived_id("cancelled", caller.tenant, run),
+        source="/chancery/gateway",
+        type=data.TYPE,
+        subject=run,
+        time=SystemClock().now(),
+        tenant=caller.tenant,
+        actor=caller.principal,
+        correlationid=run,
+        traceparent=here.call.traceparent,
+    )
+    subject = run_subject(caller.tenant, run, "cancelled")
+    await here.edge.announcements.announce(subject, Event(envelope=envelope, data=data))
+    return {"run_id": run}
+
+
+@router.get("/{run}/events", response_class=StreamingResponse)
+async def stream_events(
+    run: PathId,
+    here: Here,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
+) -> StreamingResponse:
+    """Stream the run's events; each is authorised when it is sent, on a resume as well."""
+    after = resume_after(last_event_id, run)
+    # The first read happens before the stream opens: a refusal is a status, not an event.
+    first = await _rows(here, run, after)
+    return StreamingResponse(
+        _frames(here, run, first, after),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _document(here: Context, noun: str, run_id: str) -> queries.Document:
+    return await here.query("release", noun, queries.OfRun(run_id=run_id), queries.Document)
+
+
+async def _rows(here: Context, run_id: str, after: int) -> queries.EventRows:
+    question = queries.EventsAfter(run_id=run_id, after=after)
+    return await here.query("release", "events", question, queries.EventRows)
+
+
+async def _frames(
+    here: Context, run_id: str, rows: queries.EventRows, after: int
+) -> AsyncIterator[bytes]:
+    quiet = 0
+    async with here.edge.nudges.of_run(here.call.caller.tenant, run_id) as nudge:
+        # A nudge before this subscription was lost: the first wait is none.
+        wait_s = 0.0
+        while True:
+            for row in rows.rows:
+                yield frame(run_id, row)
+                after, quiet = row.number, 0
+            if rows.ended:
+                return
+            rows = await _next_rows(here, run_id, after, nudge.wait(wait_s))
+            wait_s = POLL_S
+            quiet += not rows.rows
+            if quiet and quiet % HEARTBEAT_POLLS == 0:
+                yield HEARTBEAT
+
+
+async def _next_rows(
+    here: Context, run_id: str, after: int, nudged: Awaitable[None]
+) -> queries.EventRows:
+    """Return what came after `after`; an owner that is away for a moment is asked again."""
+    await nudged
+    try:
+        return await _rows(here, run_id, after)
+    except ChanceryError as error:
+        if error.code == "unavailable":
+            await asyncio.sleep(POLL_S)
+            return queries.EventRows(rows=(), ended=False)
+        return queries.EventRows(rows=(), ended=True)

@@ -1,0 +1,93 @@
+"""Grants, withdrawal and restoring: the same for sources and datasets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from chancery.events import commands
+from chancery.gateway.handlers.edge import Context, Here, PathId
+
+router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["sources", "datasets"])
+
+PathGrantee = Annotated[
+    str,
+    Path(pattern=r"^(group:)?[A-Za-z0-9_-]{1,64}$", description="a principal, or group:NAME"),
+]
+
+
+@router.put("/sources/{source}/grants/{grantee}")
+async def grant_source(
+    ws: PathId, source: PathId, grantee: PathGrantee, here: Here
+) -> commands.Outcome:
+    """Let a principal or group read a restricted source."""
+    return await _change_grant(here, "grant", _grant(ws, "source", source, grantee))
+
+
+@router.delete("/sources/{source}/grants/{grantee}")
+async def revoke_source_grant(
+    ws: PathId, source: PathId, grantee: PathGrantee, here: Here
+) -> commands.Outcome:
+    """End a grant of a source; answers that rest on it are withheld from then on."""
+    return await _change_grant(here, "revoke-grant", _grant(ws, "source", source, grantee))
+
+
+@router.post("/sources/{source}/withdraw")
+async def withdraw_source(ws: PathId, source: PathId, here: Here) -> commands.Outcome:
+    """Stop a source from serving; answers that used it are withheld."""
+    return await _change_serving(here, "withdraw", _serving(ws, "source", source))
+
+
+@router.post("/sources/{source}/restore")
+async def restore_source(ws: PathId, source: PathId, here: Here) -> commands.Outcome:
+    """Let a withdrawn source serve its newest revision again."""
+    return await _change_serving(here, "restore", _serving(ws, "source", source))
+
+
+@router.put("/datasets/{dataset}/grants/{grantee}")
+async def grant_dataset(
+    ws: PathId, dataset: PathId, grantee: PathGrantee, here: Here
+) -> commands.Outcome:
+    """Let a principal or group read a restricted dataset."""
+    return await _change_grant(here, "grant", _grant(ws, "dataset", dataset, grantee))
+
+
+@router.delete("/datasets/{dataset}/grants/{grantee}")
+async def revoke_dataset_grant(
+    ws: PathId, dataset: PathId, grantee: PathGrantee, here: Here
+) -> commands.Outcome:
+    """End a grant of a dataset; answers that rest on it are withheld from then on."""
+    return await _change_grant(here, "revoke-grant", _grant(ws, "dataset", dataset, grantee))
+
+
+@router.post("/datasets/{dataset}/withdraw")
+async def withdraw_dataset(ws: PathId, dataset: PathId, here: Here) -> commands.Outcome:
+    """Stop a dataset from serving; answers that used it are withheld."""
+    return await _change_serving(here, "withdraw", _serving(ws, "dataset", dataset))
+
+
+def _grant(
+    workspace_id: str, kind: commands.ResourceKind, resource_id: str, grantee: str
+) -> commands.ChangeGrant:
+    return commands.ChangeGrant(
+        workspace_id=workspace_id, kind=kind, resource_id=resource_id, grantee=grantee
+    )
+
+
+def _serving(
+    workspace_id: str, kind: commands.ResourceKind, resource_id: str
+) -> commands.ChangeServing:
+    return commands.ChangeServing(workspace_id=workspace_id, kind=kind, resource_id=resource_id)
+
+
+async def _change_grant(
+    here: Context, verb: str, command: commands.ChangeGrant
+) -> commands.Outcome:
+    return await here.command("ingestion", verb, command, commands.Outcome)
+
+
+async def _change_serving(
+    here: Context, verb: str, command: commands.ChangeServing
+) -> commands.Outcome:
+    return await here.command("ingestion", verb, command, commands.Outcome)

@@ -1,0 +1,163 @@
+"""Document sources: declaration, grants, revisions, and reading them back."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from chancery.events import commands, queries
+from chancery.gateway.domain.bodies import CheckBody, CheckReply, RevisionReply, SourceBody
+from chancery.gateway.domain.passages import find_passage
+from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
+from chancery.gateway.handlers.uploads import read_upload, store_upload
+from chancery.kernel.errors import NotFound
+
+router = APIRouter(prefix="/v1/workspaces/{ws}/sources", tags=["sources"])
+
+TEXT_BYTES_MAX = 64 * 1024 * 1024
+
+
+@router.put("/{source}")
+async def declare_source(
+    ws: PathId, source: PathId, body: SourceBody, here: Here
+) -> commands.Outcome:
+    """Declare a document source, or declare it again."""
+    command = commands.DeclareSource(
+        workspace_id=ws,
+        source_id=source,
+        title=body.title,
+        visibility=body.visibility,
+        authority=body.authority,
+        date=body.date,
+    )
+    return await here.command("ingestion", "declare-source", command, commands.Outcome)
+
+
+@router.get("")
+async def list_sources(ws: PathId, here: Here) -> queries.ResourceList:
+    """Return the sources that the caller may read."""
+    question = queries.OfWorkspace(workspace_id=ws)
+    return await here.query("release", "sources", question, queries.ResourceList)
+
+
+@router.get("/{source}")
+async def read_source(ws: PathId, source: PathId, here: Here) -> queries.ResourceView:
+    """Return what the caller may know of one source."""
+    question = queries.OfResource(workspace_id=ws, kind="source", resource_id=source)
+    return await here.query("release", "source", question, queries.ResourceView)
+
+
+@router.post(
+    "/{source}/revisions",
+    status_code=202,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "text/plain": {"schema": {"type": "string"}},
+                "text/markdown": {"schema": {"type": "string"}},
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["text"],
+                        "properties": {
+                            "media_type": {"type": "string", "default": "text/plain"},
+                            "text": {"type": "string", "minLength": 1},
+                        },
+                    }
+                },
+                "multipart/form-data": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["file"],
+                        "properties": {"file": {"type": "string", "format": "binary"}},
+                    }
+                },
+            },
+        }
+    },
+)
+async def publish_revision(
+    ws: PathId, source: PathId, request: Request, here: Here
+) -> RevisionReply:
+    """Publish the next revision; unchanged content returns the one that already serves."""
+    upload = await read_upload(request)
+    sha256 = await store_upload(here, ws, "source", source, upload)
+    command = commands.PublishRevision(
+        workspace_id=ws,
+        source_id=source,
+        content_sha256=sha256,
+        media_type=upload.media_type,
+        size_bytes=len(upload.data),
+    )
+    published = await here.command(
+        "ingestion", "publish-revision", command, commands.PublishedOutcome
+    )
+    return RevisionReply(
+        revision=published.revision,
+        sequence=published.sequence,
+        content_sha256=published.content_sha256,
+        event_id=published.event_id,
+        state="pending",
+    )
+
+
+@router.get("/{source}/revisions/{number}")
+async def read_revision(
+    ws: PathId, source: PathId, number: RevisionNumber, here: Here
+) -> queries.PinnedRevision:
+    """Return the pinned hashes of one revision."""
+    return await _authorised(here, ws, source, number)
+
+
+@router.get("/{source}/revisions/{number}/text", response_class=Response)
+async def read_text(ws: PathId, source: PathId, number: RevisionNumber, here: Here) -> Response:
+    """Return the canonical text of one revision."""
+    _, text = await _text(here, ws, source, number)
+    return Response(text, media_type="text/plain; charset=utf-8")
+
+
+@router.get("/{source}/revisions/{number}/status")
+async def read_status(
+    ws: PathId, source: PathId, number: RevisionNumber, here: Here
+) -> dict[str, str | int | None]:
+    """Return the index state of one revision."""
+    pinned = await _authorised(here, ws, source, number)
+    return {"revision": pinned.revision, "state": pinned.state, "reason": pinned.reason}
+
+
+@router.post("/{source}/revisions/{number}/check")
+async def check_passage(
+    ws: PathId, source: PathId, number: RevisionNumber, body: CheckBody, here: Here
+) -> CheckReply:
+    """Say whether a passage stands in one revision, letter by letter."""
+    sha256, text = await _text(here, ws, source, number)
+    found = find_passage(text.decode(), body.text, body.start, body.end)
+    return CheckReply(
+        verdict=found.verdict,
+        occurrences=found.occurrences,
+        start=found.start,
+        end=found.end,
+        extraction_sha256=sha256,
+    )
+
+
+async def _authorised(
+    here: Context, workspace_id: str, source_id: str, revision: int
+) -> queries.PinnedRevision:
+    question = queries.OfResource(
+        workspace_id=workspace_id, kind="source", resource_id=source_id, revision=revision
+    )
+    return await here.query("release", "authorise", question, queries.PinnedRevision)
+
+
+async def _text(
+    here: Context, workspace_id: str, source_id: str, revision: int
+) -> tuple[str, bytes]:
+    pinned = await _authorised(here, workspace_id, source_id, revision)
+    if pinned.extraction_sha256 is None:
+        message = "the revision has no text yet; ask for its status"
+        raise NotFound(message, code="not_extracted")
+    data = await here.edge.blobs.get(
+        here.call.caller.tenant, pinned.extraction_sha256, limit=TEXT_BYTES_MAX
+    )
+    return pinned.extraction_sha256, data

@@ -1,0 +1,90 @@
+"""The ports of the edge in memory: owners that answer from a table, blobs in a dict."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import httpx
+
+from chancery.authority.tokens import build_token, secret_for
+from chancery.events.envelope import Event
+from chancery.events.requests import Message, Request
+from chancery.gateway.handlers.edge import Edge
+from chancery.gateway.handlers.surface import create_surface
+from chancery.gateway.ports import Nudge, Sent, Told
+from chancery.kernel.errors import ChanceryError, Unavailable
+from chancery.store.blobs import Blobs, open_blobs
+
+KEY = bytes(32)
+TOKEN = build_token("default", "ada", "c1", secret_for(KEY, "c1"))
+
+
+@dataclass(slots=True)
+class TableOwners:
+    """Owners that answer each subject from a table and remember what they were asked."""
+
+    answers: dict[str, Message | ChanceryError] = field(default_factory=dict)
+    asked: list[tuple[str, Request[Message]]] = field(default_factory=list)
+
+    async def ask(self, subject: str, request: Request[Sent], reply: type[Told]) -> Told:
+        """Return or raise what the table holds; an absent subject is an owner that is away."""
+        self.asked.append((subject, Request[Message].model_construct(**dict(request))))
+        answer = self.answers.get(subject, Unavailable("nobody answers"))
+        if isinstance(answer, ChanceryError):
+            raise answer
+        assert isinstance(answer, reply)
+        return answer
+
+
+@dataclass(slots=True)
+class ListAnnouncements:
+    """Announcements in a list."""
+
+    events: dict[str, Event] = field(default_factory=dict)
+
+    async def announce(self, subject: str, event: Event) -> None:
+        """Keep the first event of a subject."""
+        self.events.setdefault(subject, event)
+
+
+class _Silence:
+    async def wait(self, timeout_s: float) -> None:
+        del timeout_s
+
+
+@dataclass(frozen=True, slots=True)
+class NoNudges:
+    """Nudges that never come: every wait ends at once."""
+
+    @asynccontextmanager
+    async def of_run(self, tenant: str, run_id: str) -> AsyncGenerator[Nudge]:
+        """Return a nudge that waits for nothing."""
+        del tenant, run_id
+        yield _Silence()
+
+
+@dataclass(slots=True)
+class World:
+    """An edge with everything behind it in memory."""
+
+    owners: TableOwners = field(default_factory=TableOwners)
+    announcements: ListAnnouncements = field(default_factory=ListAnnouncements)
+    blobs: Blobs = field(default_factory=lambda: open_blobs("memory://"))
+    upload_bytes_max: int = 1000
+
+    def client(self, token: str | None = TOKEN) -> httpx.AsyncClient:
+        """Return an HTTP client of the edge's application."""
+        edge = Edge(
+            owners=self.owners,
+            announcements=self.announcements,
+            nudges=NoNudges(),
+            blobs=self.blobs,
+            token_key=KEY,
+        )
+        surface = create_surface(edge, upload_bytes_max=self.upload_bytes_max)
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(surface), base_url="http://edge", headers=headers
+        )
