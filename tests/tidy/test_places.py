@@ -10,9 +10,8 @@ import pytest
 from tests.tidy import places
 from tests.tidy.tree import ROOT, Check, Source, findings
 
-READ = frozenset(
-    {".py", ".sql", ".md", ".toml", ".in", ".lock", ".yml", ".yaml", ".json", ".sh", ".html", ""}
-)
+SUFFIXES = ".py .conf .sql .md .toml .in .lock .yml .yaml .json .sh .html"
+READ = frozenset({*SUFFIXES.split(), ""})
 WHOLE = (*places.REQUIRED, "pyproject.toml")
 ROOMS = tuple(f"{room}.py" for room in places.ROOMS)
 
