@@ -47,8 +47,8 @@ class QuoteFact:
     @property
     def id(self) -> str:
         """Return the id of the fact: the same selection always has the same one."""
-        place = (self.key, str(self.revision), self.part_id, str(self.start), str(self.end))
-        return derived_id("fact", "quote", self.tenant, *place)
+        document = (self.tenant, self.key, self.revision)
+        return quote_fact_id(document, self.part_id, self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +74,8 @@ class ValueFact:
     @property
     def id(self) -> str:
         """Return the id of the fact: the same selection always has the same one."""
-        place = (self.key, str(self.snapshot), self.query_sha256, str(self.row), str(self.column))
-        return derived_id("fact", "value", self.tenant, *place)
+        snapshot = (self.tenant, self.key, self.snapshot)
+        return value_fact_id(snapshot, self.query_sha256, self.row, self.column)
 
 
 Fact: TypeAlias = QuoteFact | ValueFact
@@ -208,6 +208,20 @@ def one_line(title: str) -> str:
     kept = "".join("\n" if ord(each) in controls else each for each in title)
     shown = " ".join(piece for piece in kept.split("\n") if piece).strip()
     return "?" if is_blank(shown) else shown
+
+
+def quote_fact_id(document: tuple[str, str, int], part_id: str, start: int, end: int) -> str:
+    """Return the id of a quotation of `document` (tenant, key, revision)."""
+    tenant, key, revision = document
+    place = (key, str(revision), part_id, str(start), str(end))
+    return derived_id("fact", "quote", tenant, *place)
+
+
+def value_fact_id(snapshot: tuple[str, str, int], query_sha256: str, row: int, column: int) -> str:
+    """Return the id of a value of `snapshot` (tenant, key, snapshot number)."""
+    tenant, key, number = snapshot
+    place = (key, str(number), query_sha256, str(row), str(column))
+    return derived_id("fact", "value", tenant, *place)
 
 
 def citation_id(fact_id: str) -> str:

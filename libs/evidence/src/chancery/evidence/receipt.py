@@ -162,26 +162,17 @@ class ReadEntry(Record):
 
 
 class CutRecord(Record):
-    """The cut that the decision was read at, and the authority state that it was read from.
+    """The cut that the decision was read at.
 
     `payload_sha256` is over the bytes of the cut message; `authority_digest` is the rolling digest
-    of the projection at `authority_position`, which is not below the cut. `effective_expiry` is
-    null when no end of the access is known.
+    of the log at `sequence`; `effective_expiry` is null when no end of the access is known.
     """
 
     sequence: int = Field(ge=1)
     attempt: int = Field(ge=1)
     payload_sha256: Sha256
-    authority_position: Position
     authority_digest: Sha256
     effective_expiry: Moment | None
-
-    @model_validator(mode="after")
-    def _state_is_not_before_the_cut(self) -> Self:
-        if self.authority_position < self.sequence:
-            message = "the authority state is older than the cut"
-            raise ValueError(message)
-        return self
 
 
 class Receipt(Record):

@@ -1,0 +1,1 @@
+"""Signatures over receipts and the sealing of content rows: pure, keys are arguments."""

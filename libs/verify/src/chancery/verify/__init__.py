@@ -1,0 +1,1 @@
+"""Checks a bundle without trusting who made it: hashes, quotations, values, signature."""
