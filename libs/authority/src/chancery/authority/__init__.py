@@ -1,0 +1,1 @@
+"""Who may do and read what: states, events, decisions and read sets, pure functions of the log."""

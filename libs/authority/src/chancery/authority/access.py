@@ -1,0 +1,134 @@
+"""Who is it, and what may they read: credentials, roles, visibility, columns and rows."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from chancery.authority.states import (
+    Credential,
+    DatasetState,
+    PrincipalState,
+    ResourceState,
+    TenantState,
+    WorkspaceState,
+)
+from chancery.authority.tokens import proof_hash
+from chancery.events.authority import Cell, Role
+from chancery.kernel.errors import Denied
+
+_RANKS: dict[str, int] = {"reader": 1, "curator": 2, "publisher": 3, "admin": 4}
+_NO_HASH = "0" * 64
+Rows: TypeAlias = tuple[tuple[str, tuple[Cell, ...]], ...]
+"""Row filters that all apply: a column and the values it may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """What a role does not see of a dataset: sorted hidden columns, and filters that all apply."""
+
+    hidden: tuple[str, ...]
+    row_filters: Rows
+
+
+def authenticate(
+    principal: PrincipalState | None, credential_id: str, proof: str, now: datetime
+) -> None:
+    """Check the proof against the credential, in constant time, then its revocation and expiry.
+
+    `proof` is SHA-256 of the secret's text in hex. Why it failed is told to the holder only.
+
+    Raises:
+        Denied: with code `unauthenticated`, `credential_revoked` or `credential_expired`.
+    """
+    credential = None if principal is None else principal.credentials.get(credential_id)
+    known = _NO_HASH if credential is None else credential.proof_sha256
+    matches = hmac.compare_digest(known, _hashed(proof))
+    if credential is None or not matches:
+        message = "the credential does not authenticate the caller"
+        raise Denied(message)
+    if credential.revoked:
+        message = "the credential was revoked"
+        raise Denied(message, code="credential_revoked")
+    if expired(credential, now):
+        message = "the credential expired"
+        raise Denied(message, code="credential_expired")
+
+
+def expired(credential: Credential, now: datetime) -> bool:
+    """Return whether the credential is over; the moment of expiry itself is too late."""
+    return credential.expires_at is not None and now >= credential.expires_at
+
+
+def effective_expiry(principal: PrincipalState, credential_id: str) -> datetime | None:
+    """Return when the caller's credential ends, or None when it does not."""
+    credential = principal.credentials.get(credential_id)
+    return None if credential is None else credential.expires_at
+
+
+def role_in(principal: PrincipalState, workspace_id: str) -> Role | None:
+    """Return the principal's role in a workspace, or None for no member."""
+    return principal.memberships.get(workspace_id)
+
+
+def has_right(role: Role | None, least: Role) -> bool:
+    """Return whether `role` includes the rights of `least`; an unknown role includes none."""
+    rank = 0 if role is None else _RANKS.get(role, 0)
+    return rank >= _RANKS[least]
+
+
+def visible_to(principal: PrincipalState, resource: ResourceState, *, principal_id: str) -> bool:
+    """Return whether the resource's visibility lets a member see it; unknown ones never do.
+
+    Restricted needs a grant to the principal or a group of theirs; the declarer is given one with
+    the declaration. Private is the declarer's alone.
+    """
+    if resource.visibility == "workspace":
+        return True
+    if resource.visibility == "restricted":
+        held = {principal_id, *(f"group:{group}" for group in principal.groups)}
+        return not held.isdisjoint(resource.grants)
+    return resource.visibility == "private" and resource.declarer == principal_id
+
+
+def may_read(
+    tenant: TenantState | None,
+    workspace: WorkspaceState | None,
+    principal: PrincipalState | None,
+    resource: ResourceState | None,
+    *,
+    principal_id: str,
+) -> bool:
+    """Return whether the principal may read the resource now; anything unknown means no.
+
+    `workspace` is the state of `resource.workspace_id`. Whether a revision serves, and whether the
+    credential is valid, are questions of their own.
+    """
+    if tenant is None or tenant.suspended or workspace is None or workspace.closed:
+        return False
+    if principal is None or resource is None:
+        return False
+    role = role_in(principal, resource.workspace_id)
+    return has_right(role, "reader") and visible_to(principal, resource, principal_id=principal_id)
+
+
+def column_view(dataset: DatasetState, role: Role) -> ColumnView:
+    """Return what `role` does not see; roles are exact names, not ranks."""
+    hidden = sorted(
+        name
+        for name, policy in dataset.columns.items()
+        if policy.roles and role not in policy.roles
+    )
+    filters = tuple(
+        (each.column, each.allowed) for each in dataset.row_filters if role in each.roles
+    )
+    return ColumnView(tuple(hidden), filters)
+
+
+def _hashed(proof: str) -> str:
+    try:
+        return proof_hash(proof)
+    except ValueError:
+        return "malformed"

@@ -1,0 +1,32 @@
+"""The failures that decisions and folds end in.
+
+Tree::
+
+    Rejected
+    ├── NotPermitted   a member without the right; told without a name
+    └── ScopeTooWide   a decision would rest on more than 900 aggregates
+    Corrupt
+    └── BrokenRule     an event on the log contradicts its aggregate
+"""
+
+from __future__ import annotations
+
+from chancery.kernel.errors import Corrupt, Rejected
+
+
+class NotPermitted(Rejected):
+    """The caller sees the thing but lacks the right to change it."""
+
+    code = "not_permitted"
+
+
+class ScopeTooWide(Rejected):
+    """The decision would rest on more aggregates than one cut can name."""
+
+    code = "scope_too_wide"
+
+
+class BrokenRule(Corrupt):
+    """An event breaks a rule inside its aggregate; the aggregate is frozen until it is repaired."""
+
+    code = "broken_rule"

@@ -1,0 +1,128 @@
+"""Folds of sources and datasets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chancery.authority.rules import existing, foreign, require
+from chancery.authority.states import DatasetState, ResourceState, Revision, SourceState
+from chancery.events.authority import (
+    AuthoritySet,
+    DatasetDeclared,
+    DatasetGranted,
+    DatasetGrantRevoked,
+    DatasetWithdrawn,
+    RevisionPublished,
+    RevisionWithdrawn,
+    SnapshotPublished,
+    SourceDeclared,
+    SourceGranted,
+    SourceGrantRevoked,
+    SourceRestored,
+    VisibilityChanged,
+)
+from chancery.events.envelope import EventData
+
+
+def evolve_source(state: SourceState | None, data: EventData) -> SourceState:
+    """Return the source after `data`."""
+    if isinstance(data, SourceDeclared):
+        return _declare_source(state, data)
+    before = existing(state)
+    match data:
+        case AuthoritySet():
+            return replace(before, authority=data.authority, date=data.date)
+        case VisibilityChanged():
+            require("visibility changes", holds=data.visibility != before.visibility)
+            return replace(before, visibility=data.visibility)
+        case RevisionPublished():
+            revisions = _next(before, data.revision, _revision(data))
+            return replace(before, revisions=revisions, withdrawn=False)
+        case RevisionWithdrawn():
+            require("only a serving source is withdrawn", holds=before.serving is not None)
+            return replace(before, withdrawn=True)
+        case SourceRestored():
+            require("only a withdrawn source is restored", holds=before.withdrawn)
+            return replace(before, withdrawn=False)
+        case SourceGranted():
+            return replace(before, grants=_granted(before, data.grantee))
+        case SourceGrantRevoked():
+            return replace(before, grants=_ungranted(before, data.grantee))
+        case _:
+            raise foreign(data)
+
+
+def evolve_dataset(state: DatasetState | None, data: EventData) -> DatasetState:
+    """Return the dataset after `data`."""
+    if isinstance(data, DatasetDeclared):
+        return _declare_dataset(state, data)
+    before = existing(state)
+    match data:
+        case SnapshotPublished():
+            revisions = _next(before, data.snapshot, _revision(data))
+            return replace(before, revisions=revisions, withdrawn=False)
+        case DatasetWithdrawn():
+            require("only a serving dataset is withdrawn", holds=before.serving is not None)
+            return replace(before, withdrawn=True)
+        case DatasetGranted():
+            return replace(before, grants=_granted(before, data.grantee))
+        case DatasetGrantRevoked():
+            return replace(before, grants=_ungranted(before, data.grantee))
+        case _:
+            raise foreign(data)
+
+
+def _declare_source(state: SourceState | None, data: SourceDeclared) -> SourceState:
+    if state is None:
+        return SourceState(
+            workspace_id=data.workspace_id,
+            source_id=data.source_id,
+            title=data.title,
+            visibility=data.visibility,
+            declarer=data.declarer,
+            grants=(data.declarer,),
+        )
+    same = (state.workspace_id, state.source_id) == (data.workspace_id, data.source_id)
+    require("a source keeps workspace and id", holds=same)
+    require("a source keeps its declarer", holds=state.declarer == data.declarer)
+    return replace(state, title=data.title, visibility=data.visibility)
+
+
+def _declare_dataset(state: DatasetState | None, data: DatasetDeclared) -> DatasetState:
+    if state is not None:
+        same = (state.workspace_id, state.dataset_id) == (data.workspace_id, data.dataset_id)
+        require("a dataset keeps workspace and id", holds=same)
+        require("a dataset keeps its declarer", holds=state.declarer == data.declarer)
+    return DatasetState(
+        workspace_id=data.workspace_id,
+        dataset_id=data.dataset_id,
+        title=data.title,
+        visibility=data.visibility,
+        declarer=data.declarer,
+        grants=(data.declarer,) if state is None else state.grants,
+        revisions=() if state is None else state.revisions,
+        withdrawn=False if state is None else state.withdrawn,
+        columns=data.columns,
+        row_filters=data.row_filters,
+        measures=data.measures,
+    )
+
+
+def _revision(data: RevisionPublished | SnapshotPublished) -> Revision:
+    return Revision(data.content_sha256, data.media_type, data.size_bytes)
+
+
+def _next(state: ResourceState, number: int, revision: Revision) -> tuple[Revision, ...]:
+    gapless = number == len(state.revisions) + 1
+    require("revisions count from 1 without a gap", holds=gapless)
+    return (*state.revisions, revision)
+
+
+def _granted(state: ResourceState, grantee: str) -> tuple[str, ...]:
+    require("a grant is given once", holds=grantee not in state.grants)
+    return tuple(sorted({*state.grants, grantee}))
+
+
+def _ungranted(state: ResourceState, grantee: str) -> tuple[str, ...]:
+    require("only a given grant is revoked", holds=grantee in state.grants)
+    return tuple(held for held in state.grants if held != grantee)

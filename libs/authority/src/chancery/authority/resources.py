@@ -1,0 +1,315 @@
+"""Commands on sources and datasets: declare, publish, grant, withdraw, restore."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from chancery.authority.errors import NotPermitted
+from chancery.authority.names import AggregateRef, Change, dataset_ref, source_ref
+from chancery.authority.rights import Actor, no_resource, require_role, require_visible
+from chancery.authority.states import (
+    DatasetState,
+    ResourceState,
+    Revision,
+    SourceState,
+    WorkspaceState,
+)
+from chancery.events.authority import (
+    AuthoritySet,
+    DatasetDeclared,
+    DatasetGranted,
+    DatasetGrantRevoked,
+    DatasetWithdrawn,
+    RevisionPublished,
+    RevisionWithdrawn,
+    SnapshotPublished,
+    SourceDeclared,
+    SourceGranted,
+    SourceGrantRevoked,
+    SourceRestored,
+    VisibilityChanged,
+)
+from chancery.events.commands import (
+    ChangeGrant,
+    ChangeServing,
+    CheckUpload,
+    DeclareDataset,
+    DeclareSource,
+    PublishRevision,
+    PublishSnapshot,
+)
+from chancery.events.envelope import EventData
+from chancery.kernel.errors import Rejected
+
+Named: TypeAlias = ChangeGrant | ChangeServing | CheckUpload
+"""Commands that name a source or dataset by kind and id."""
+
+
+def resource_ref(command: Named) -> AggregateRef:
+    """Return the aggregate that the command names."""
+    if command.kind == "source":
+        return source_ref(command.workspace_id, command.resource_id)
+    return dataset_ref(command.workspace_id, command.resource_id)
+
+
+def decide_declare_source(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    source: SourceState | None,
+    command: DeclareSource,
+) -> tuple[Change, ...]:
+    """Declare a source, or change title, visibility or standing of a declared one.
+
+    Standing and date that the command leaves out stay as they are.
+
+    Raises:
+        NotFound: for a workspace or source that the actor does not see.
+        NotPermitted: unless the actor is a publisher, or for making somebody else's source private.
+    """
+    require_role(actor, command.workspace_id, workspace, "publisher")
+    events: list[EventData] = []
+    if source is not None:
+        _check_redeclared(actor, source, command)
+    if source is None or source.title != command.title:
+        events.append(_source_declared(actor, source, command))
+    if source is not None and source.visibility != command.visibility:
+        events.append(VisibilityChanged(visibility=command.visibility))
+    events.extend(_authority_set(source, command))
+    ref = source_ref(command.workspace_id, command.source_id)
+    return tuple(Change(ref, event) for event in events)
+
+
+def decide_declare_dataset(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    dataset: DatasetState | None,
+    command: DeclareDataset,
+) -> tuple[Change, ...]:
+    """Declare a dataset, or replace the whole declaration of a declared one.
+
+    Raises:
+        NotFound: for a workspace or dataset that the actor does not see.
+        NotPermitted: unless the actor is a publisher, or for making somebody else's dataset
+            private.
+        Rejected: with code `duplicate_measure`.
+    """
+    require_role(actor, command.workspace_id, workspace, "publisher")
+    if dataset is not None:
+        _check_redeclared(actor, dataset, command)
+    names = [measure.name.casefold() for measure in command.measures]
+    if len(set(names)) != len(names):
+        message = "two measures have one name; name each measure once"
+        raise Rejected(message, field="measures", code="duplicate_measure")
+    declared = DatasetDeclared(
+        workspace_id=command.workspace_id,
+        dataset_id=command.dataset_id,
+        title=command.title,
+        visibility=command.visibility,
+        declarer=actor.principal_id if dataset is None else dataset.declarer,
+        columns=command.columns,
+        row_filters=command.row_filters,
+        measures=command.measures,
+    )
+    if dataset is not None and _declaration(dataset) == declared:
+        return ()
+    return (Change(dataset_ref(command.workspace_id, command.dataset_id), declared),)
+
+
+def check_upload(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    resource: ResourceState | None,
+    workspace_id: str,
+) -> ResourceState:
+    """Return the resource that the actor may publish to.
+
+    Raises:
+        NotFound: for a workspace or resource that the actor does not see.
+        NotPermitted: unless the actor is a publisher.
+    """
+    require_role(actor, workspace_id, workspace, "publisher")
+    if resource is None:
+        raise no_resource()
+    require_visible(actor, resource)
+    return resource
+
+
+def decide_publish_revision(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    source: SourceState | None,
+    command: PublishRevision,
+) -> tuple[Change, ...]:
+    """Publish the next revision; the content that serves already changes nothing.
+
+    Raises:
+        NotFound: for a workspace or source that the actor does not see.
+        NotPermitted: unless the actor is a publisher.
+    """
+    held = check_upload(actor, workspace, source, command.workspace_id)
+    if _serves(held, command.content_sha256):
+        return ()
+    published = RevisionPublished(
+        revision=len(held.revisions) + 1,
+        content_sha256=command.content_sha256,
+        media_type=command.media_type,
+        size_bytes=command.size_bytes,
+    )
+    return (Change(source_ref(command.workspace_id, command.source_id), published),)
+
+
+def decide_publish_snapshot(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    dataset: DatasetState | None,
+    command: PublishSnapshot,
+) -> tuple[Change, ...]:
+    """Publish the next snapshot; the content that serves already changes nothing.
+
+    Raises:
+        NotFound: for a workspace or dataset that the actor does not see.
+        NotPermitted: unless the actor is a publisher.
+    """
+    held = check_upload(actor, workspace, dataset, command.workspace_id)
+    if _serves(held, command.content_sha256):
+        return ()
+    published = SnapshotPublished(
+        snapshot=len(held.revisions) + 1,
+        content_sha256=command.content_sha256,
+        media_type=command.media_type,
+        size_bytes=command.size_bytes,
+    )
+    return (Change(dataset_ref(command.workspace_id, command.dataset_id), published),)
+
+
+def decide_grant(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    resource: ResourceState | None,
+    command: ChangeGrant,
+) -> tuple[Change, ...]:
+    """Grant the resource to a principal or group, known or not; a given grant changes nothing.
+
+    Raises:
+        NotFound: for a workspace or resource that the actor does not see.
+        NotPermitted: unless the actor is a publisher.
+    """
+    held = check_upload(actor, workspace, resource, command.workspace_id)
+    if command.grantee in held.grants:
+        return ()
+    if command.kind == "source":
+        return (Change(resource_ref(command), SourceGranted(grantee=command.grantee)),)
+    return (Change(resource_ref(command), DatasetGranted(grantee=command.grantee)),)
+
+
+def decide_revoke_grant(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    resource: ResourceState | None,
+    command: ChangeGrant,
+) -> tuple[Change, ...]:
+    """End a grant; one that was not given changes nothing.
+
+    Raises:
+        NotFound: for a workspace or resource that the actor does not see.
+        NotPermitted: unless the actor is a publisher.
+    """
+    held = check_upload(actor, workspace, resource, command.workspace_id)
+    if command.grantee not in held.grants:
+        return ()
+    if command.kind == "source":
+        return (Change(resource_ref(command), SourceGrantRevoked(grantee=command.grantee)),)
+    return (Change(resource_ref(command), DatasetGrantRevoked(grantee=command.grantee)),)
+
+
+def decide_withdraw(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    resource: ResourceState | None,
+    command: ChangeServing,
+) -> tuple[Change, ...]:
+    """Stop serving the resource; one that does not serve changes nothing.
+
+    Raises:
+        NotFound: for a workspace or resource that the actor does not see.
+        NotPermitted: unless the actor is a publisher.
+    """
+    held = check_upload(actor, workspace, resource, command.workspace_id)
+    if held.serving is None:
+        return ()
+    withdrawn = RevisionWithdrawn() if command.kind == "source" else DatasetWithdrawn()
+    return (Change(resource_ref(command), withdrawn),)
+
+
+def decide_restore(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    resource: ResourceState | None,
+    command: ChangeServing,
+) -> tuple[Change, ...]:
+    """Serve the newest revision of a withdrawn source again; a serving one changes nothing.
+
+    Raises:
+        NotFound: for a workspace or resource that the actor does not see.
+        NotPermitted: unless the actor is a publisher.
+        Rejected: with code `not_restorable` for a withdrawn dataset.
+    """
+    held = check_upload(actor, workspace, resource, command.workspace_id)
+    if not held.withdrawn:
+        return ()
+    if isinstance(held, DatasetState):
+        message = "a withdrawn dataset serves again once a snapshot is published"
+        raise Rejected(message, field="resource_id", code="not_restorable")
+    return (Change(resource_ref(command), SourceRestored()),)
+
+
+def _check_redeclared(
+    actor: Actor, resource: ResourceState, command: DeclareSource | DeclareDataset
+) -> None:
+    require_visible(actor, resource)
+    hides = command.visibility == "private" and resource.visibility != "private"
+    if hides and resource.declarer != actor.principal_id:
+        message = "only who declared it may make it private"
+        raise NotPermitted(message, field="visibility")
+
+
+def _source_declared(
+    actor: Actor, source: SourceState | None, command: DeclareSource
+) -> SourceDeclared:
+    return SourceDeclared(
+        workspace_id=command.workspace_id,
+        source_id=command.source_id,
+        title=command.title,
+        visibility=command.visibility if source is None else source.visibility,
+        declarer=actor.principal_id if source is None else source.declarer,
+    )
+
+
+def _authority_set(source: SourceState | None, command: DeclareSource) -> tuple[EventData, ...]:
+    before = ("reference", None) if source is None else (source.authority, source.date)
+    authority = command.authority or before[0]
+    date = command.date or before[1]
+    if (authority, date) == before:
+        return ()
+    return (AuthoritySet(authority=authority, date=date),)
+
+
+def _declaration(dataset: DatasetState) -> DatasetDeclared:
+    return DatasetDeclared(
+        workspace_id=dataset.workspace_id,
+        dataset_id=dataset.dataset_id,
+        title=dataset.title,
+        visibility=dataset.visibility,
+        declarer=dataset.declarer,
+        columns=dataset.columns,
+        row_filters=dataset.row_filters,
+        measures=dataset.measures,
+    )
+
+
+def _serves(resource: ResourceState, content_sha256: str) -> bool:
+    serving = resource.serving
+    if serving is None:
+        return False
+    newest: Revision = resource.revisions[serving - 1]
+    return newest.content_sha256 == content_sha256
