@@ -31,7 +31,9 @@ def wrap(data: EventData, type_name: str | None = None) -> Event:
 
 
 ids = st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True)
-titles = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300)
+titles = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=300
+)
 
 
 @pytest.mark.req("EV-3")
