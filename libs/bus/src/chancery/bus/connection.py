@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import nats.errors
 from nats.aio.client import Client
@@ -19,6 +19,7 @@ from chancery.kernel.errors import ChanceryError, Corrupt, TooLarge, Unavailable
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
 
 API_PREFIX: Final = "$JS.API"
 """Where the JetStream API answers; an account may import it under another prefix."""
@@ -59,13 +60,31 @@ class _MaybeError(BaseModel):
     error: _ErrorBody | None = None
 
 
+class _Subscribes(Protocol):
+    """The part of the driver whose own types are incomplete."""
+
+    async def subscribe(
+        self, subject: str, *, cb: Callable[[Msg], Awaitable[None]]
+    ) -> Subscription: ...
+
+
+async def _subscribe(
+    client: _Subscribes, subject: str, receive: Callable[[Msg], Awaitable[None]]
+) -> Subscription:
+    return await client.subscribe(subject, cb=receive)
+
+
 @dataclass(slots=True)
 class Connection:
-    """A connection and the account's JetStream API; `generation` counts the reconnects."""
+    """A connection and the account's JetStream API.
+
+    `generation` counts the reconnects, `published` the acknowledged messages.
+    """
 
     client: Client
     api_prefix: str = API_PREFIX
     generation: int = 0
+    published: int = 0
 
     @property
     def jetstream(self) -> JetStreamContext:
@@ -107,6 +126,13 @@ class Connection:
             await self.client.publish(
                 subject, payload, headers=dict(headers) if headers is not None else None
             )
+
+    async def subscribe(
+        self, subject: str, receive: Callable[[Msg], Awaitable[None]]
+    ) -> Subscription:
+        """Hand every message on `subject` to `receive`, one after the other, on core NATS."""
+        with translate_errors():
+            return await _subscribe(self.client, subject, receive)
 
     async def api(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from chancery.bus.connection import ApiRefused, Connection
 from chancery.events import topology
@@ -79,7 +79,7 @@ class Change:
 
 
 class _Info(BaseModel):
-    config: dict[str, object]
+    config: dict[str, JsonValue]
 
 
 async def diff(connection: Connection, plan: Plan = DEFAULT_PLAN) -> list[Change]:
@@ -202,7 +202,7 @@ async def _consumer_change(
     return _change("consumer", consumer.name, consumer.stream, settings, actual=actual)
 
 
-async def _actual(connection: Connection, verb: str) -> Mapping[str, object] | None:
+async def _actual(connection: Connection, verb: str) -> Mapping[str, JsonValue] | None:
     try:
         reply = await connection.api(verb, None, _Info, timeout_s=_TIMEOUT_S)
     except ApiRefused as error:
@@ -218,7 +218,7 @@ def _change(
     stream: str,
     settings: Settings,
     *,
-    actual: Mapping[str, object] | None,
+    actual: Mapping[str, JsonValue] | None,
 ) -> Change | None:
     if actual is None:
         return Change(kind, name, "create", stream, settings=settings)
@@ -230,7 +230,7 @@ def _change(
     return Change(kind, name, "update", stream, differences, settings)
 
 
-def _differences(settings: Settings, actual: Mapping[str, object]) -> tuple[Difference, ...]:
+def _differences(settings: Settings, actual: Mapping[str, JsonValue]) -> tuple[Difference, ...]:
     filters = {"filter_subject", "filter_subjects"} & (settings.keys() | actual.keys())
     compared = [key for key in settings if key not in filters]
     found = [
@@ -246,7 +246,7 @@ def _differences(settings: Settings, actual: Mapping[str, object]) -> tuple[Diff
     return tuple(found)
 
 
-def _equal(actual: object, wanted: Json) -> bool:
+def _equal(actual: JsonValue, wanted: Json) -> bool:
     """Compare; the server leaves out what is false, empty or null."""
     if not actual and not wanted:
         return True
@@ -255,7 +255,7 @@ def _equal(actual: object, wanted: Json) -> bool:
     return actual == wanted
 
 
-def _plain(value: object) -> Json:
+def _plain(value: JsonValue) -> Json:
     match value:
         case None | bool() | int() | float() | str():
             return value

@@ -132,6 +132,7 @@ async def publish_message(
         ack = parse_reply(reply.data, _Ack)
     except ApiRefused as error:
         raise _refusal(error) from error
+    connection.published += 1
     return Published(sequence=ack.seq, duplicate=ack.duplicate)
 
 
@@ -161,6 +162,7 @@ async def publish_atomic(
         if error.error_code != _DUPLICATE_IN_BATCH:
             raise _refusal(error) from error
         return await _read_back(connection, stream, messages)
+    connection.published += len(messages)
     first = ack.seq - len(messages) + 1
     return tuple(
         Published(sequence=first + offset, duplicate=False) for offset in range(len(messages))

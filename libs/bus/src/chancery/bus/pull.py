@@ -92,9 +92,7 @@ class PullInbox:
     async def open(self) -> None:
         """Subscribe to the inbox."""
         with translate_errors():
-            self._subscription = await self._connection.client.subscribe(
-                self._inbox, cb=self._receive
-            )
+            self._subscription = await self._connection.subscribe(self._inbox, self._receive)
         self._heard = time.monotonic()
 
     async def request(self, batch: int, *, expires_s: float = EXPIRES_S) -> None:
@@ -106,6 +104,8 @@ class PullInbox:
                 "idle_heartbeat": int(min(HEARTBEAT_S, expires_s / 2.5) * 1_000_000_000),
             }
         )
+        if self.outstanding == 0:
+            self._heard = time.monotonic()  # The server may be silent while nothing is asked.
         self.outstanding += batch
         with translate_errors():
             await self._connection.client.publish(self._requests_subject, body, reply=self._inbox)
@@ -124,6 +124,11 @@ class PullInbox:
                     await self._arrived.wait()
             except TimeoutError:
                 self._check()
+
+    @property
+    def has_arrived(self) -> bool:
+        """Tell whether `take` would return something."""
+        return bool(self._messages)
 
     def take(self, limit: int | None = None) -> list[Msg]:
         """Return what has arrived, oldest first, at most `limit`."""

@@ -112,6 +112,11 @@ class PullReader:
                 return
 
 
+def moment_of(position: Position) -> datetime:
+    """Return when the message was stored, to the microsecond."""
+    return _EPOCH + timedelta(microseconds=position.timestamp_ns // 1000)
+
+
 def _contiguous(
     delivered: list[tuple[Msg, Position]], expected: int, last: int
 ) -> list[tuple[Msg, Position]]:
@@ -129,6 +134,6 @@ def _stored(message: Msg, position: Position) -> Stored:
         sequence=position.stream_sequence,
         subject=message.subject,
         payload=message.data,
-        time=_EPOCH + timedelta(microseconds=position.timestamp_ns // 1000),
+        time=moment_of(position),
         message_id=headers.get(MESSAGE_ID_HEADER) if headers is not None else None,
     )

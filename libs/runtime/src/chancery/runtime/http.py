@@ -1,0 +1,98 @@
+"""An HTTP server inside the service's own loop: it binds first, so a busy port is one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+
+from chancery.kernel.errors import Unavailable
+from chancery.runtime.health import Application
+
+BACKLOG: Final = 512
+CLOSE_TIMEOUT_S: Final = 5
+
+
+class PortInUse(Unavailable):
+    """The address is taken or not ours."""
+
+    code = "port_in_use"
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the service."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture nothing."""
+        yield
+
+
+@asynccontextmanager
+async def serving(
+    application: Application,
+    *,
+    host: str,
+    port: int,
+    port_file: Path | None = None,
+    close_timeout_s: int = CLOSE_TIMEOUT_S,
+) -> AsyncGenerator[int]:
+    """Serve `application` within the block and yield the port, which `port_file` gets too.
+
+    At the end open requests may finish for `close_timeout_s`.
+
+    Raises:
+        PortInUse: when the address cannot be bound.
+    """
+    with bound_socket(host, port) as listener:
+        chosen = int(listener.getsockname()[1])
+        config = uvicorn.Config(
+            application,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=close_timeout_s,
+        )
+        server = _Server(config)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(server.serve(sockets=[listener]))
+            if port_file is not None:
+                _write(port_file, chosen)
+            try:
+                yield chosen
+            finally:
+                server.should_exit = True
+
+
+@contextmanager
+def bound_socket(host: str, port: int) -> Generator[socket.socket]:
+    """Yield a listening socket on `host` and `port`, 0 for any free one.
+
+    Raises:
+        PortInUse: when the address cannot be bound.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+            listener.listen(BACKLOG)
+        except OSError as error:
+            message = f"port {port} on {host} cannot be opened: {error.strerror}"
+            raise PortInUse(message) from error
+        listener.setblocking(False)
+        yield listener
+
+
+def _write(path: Path, port: int) -> None:
+    """Write the file whole, so that a reader never sees half a number."""
+    draft = path.with_name(f".{path.name}.new")
+    draft.write_text(f"{port}\n", encoding="ascii")
+    draft.replace(path)
