@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from chancery.embedded.accounts import Account
 
 LOG_BYTES_MAX = 16 * 1024 * 1024
 """A longer log is set aside as `<name>.log.1` when its process starts."""
+
+_POLL_S = 0.02
 
 STOP_BOUND_S = 10.0
 """How long a process may take to end before it is killed."""
@@ -107,25 +111,18 @@ def stop_left_behind(run: Path, *, within_s: float = STOP_BOUND_S) -> tuple[str,
     Each `*.pid` file in `run` names a process by id and time of creation, so that a stranger who
     got the same id is left alone.
     """
-    names: list[str] = []
-    for pid_path in sorted(run.glob("*.pid")):
-        found = _left_behind(pid_path)
-        if found is not None:
-            _end(*found, within_s)
-            names.append(pid_path.stem)
-        pid_path.unlink(missing_ok=True)
-    return tuple(names)
-
-
-def _end(process: psutil.Process, stop_signal: int, within_s: float) -> None:
-    try:
-        process.send_signal(stop_signal)
-        process.wait(within_s)
-    except psutil.TimeoutExpired:
-        _kill_tree(process.pid)
-        psutil.wait_procs([process], timeout=within_s)
-    except psutil.NoSuchProcess:
-        return
+    found = {path.stem: left for path in run.glob("*.pid") if (left := _left_behind(path))}
+    for process, stop_signal in found.values():
+        _signal(process, stop_signal)
+    deadline = time.monotonic() + within_s
+    for process, _ in found.values():
+        while not _has_ended(process) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        if not _has_ended(process):
+            _kill_tree(process.pid)
+    for path in run.glob("*.pid"):
+        path.unlink()
+    return tuple(sorted(found))
 
 
 def _command(spec: ProcessSpec) -> list[str]:
@@ -149,10 +146,22 @@ def _left_behind(pid_path: Path) -> tuple[psutil.Process, int] | None:
         process = psutil.Process(int(pid))
         # The clock may have been set by a little since; within a second it is the same process.
         same = abs(process.create_time() - float(created)) < 1.0
-        ended = process.status() == psutil.STATUS_ZOMBIE
-        return (process, int(stop_signal)) if same and not ended else None
+        return (process, int(stop_signal)) if same and not _has_ended(process) else None
     except (FileNotFoundError, ValueError, psutil.Error):
         return None
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    # It is nobody's child any more, and init may take its time to collect what is left of it.
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _signal(process: psutil.Process, number: int) -> None:
+    with suppress(psutil.NoSuchProcess):
+        process.send_signal(number)
 
 
 def _kill_tree(pid: int) -> None:
@@ -162,7 +171,4 @@ def _kill_tree(pid: int) -> None:
     except psutil.NoSuchProcess:
         return
     for process in processes:
-        try:
-            process.kill()
-        except psutil.NoSuchProcess:
-            continue
+        _signal(process, signal.SIGKILL)

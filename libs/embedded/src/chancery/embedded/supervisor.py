@@ -111,6 +111,11 @@ class Supervisor:
         except TimeoutError as error:
             raise self._not_ready(stage) from error
 
+    def is_ready(self, name: str) -> bool:
+        """Tell whether the child of this name is ready at this moment."""
+        tended = (tended for stage in self._stages for tended in stage)
+        return any(one.child.spec.name == name and one.ready.is_set() for one in tended)
+
     async def _tend(self, tended: _Tended) -> None:
         pause = self._limits.backoff_first_s
         while True:

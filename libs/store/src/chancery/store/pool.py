@@ -165,10 +165,18 @@ def _translate_closed(connection: Connection) -> Generator[None]:
     try:
         yield
     except asyncpg.InterfaceError as error:
-        if connection.is_closed():
+        if _is_gone(connection):
             message = "the database closed the connection"
             raise Unavailable(message) from error
         raise
+
+
+def _is_gone(connection: Connection) -> bool:
+    # A pool takes a connection that was lost back by itself, and then every call on it fails.
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:
+        return True
 
 
 async def check_durability(connection: Connection) -> None:

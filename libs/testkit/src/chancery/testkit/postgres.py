@@ -18,14 +18,13 @@ from chancery.embedded.process import start
 from chancery.kernel.ids import random_id
 from chancery.store.migrations import discover, migrate
 from chancery.store.pool import connect
-from chancery.store.queries import load_queries
 from chancery.store.roles import SERVICES, runtime_role
+from chancery.testkit.queries import QUERIES
 from chancery.testkit.servers import POSTGRES_IMAGE, ServerSettings, Source, postgres_source
 from chancery.testkit.waiting import wait_until
 
-_QUERIES = load_queries("chancery.testkit")
-_CREATE = _QUERIES["render_create_database"]
-_DROP = _QUERIES["render_drop_database"]
+_CREATE = QUERIES["render_create_database"]
+_DROP = QUERIES["render_drop_database"]
 
 _PORT = 5432
 _PRISTINE = "template1"
