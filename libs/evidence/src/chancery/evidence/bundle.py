@@ -21,9 +21,9 @@ left out: it names columns that the caller may not see.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from chancery.events.envelope import Id, Sha256
 from chancery.evidence.answer import STATEMENTS_MAX, Card, Citation, Statement
@@ -64,6 +64,13 @@ class RowsRead(Record):
     table: Id
     columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str | None, ...], ...] = Field(repr=False)
+
+    @model_validator(mode="after")
+    def _rows_have_the_columns(self) -> Self:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            message = "each row has one value per column"
+            raise ValueError(message)
+        return self
 
     @property
     def sha256(self) -> str:

@@ -45,20 +45,26 @@ class Record(BaseModel):
 
     @classmethod
     def from_json_text(cls, data: bytes) -> Self:
-        """Return the record in the JSON text `data`, whatever its layout.
+        """Return the record in the JSON text `data`, whatever its spaces and order of keys.
+
+        Every field must be there, and written as this build writes it: nothing is filled in.
 
         Raises:
             Malformed: naming the fields that are missing, unknown or of a wrong type.
         """
         try:
-            parse_json(data)
-            return cls.model_validate_json(data)
+            canonical = canonical_bytes(parse_json(data))
+            record = cls.model_validate_json(data)
         except ValidationError as error:
             message = f"not a {cls.__name__}: {places(error)}"
             raise Malformed(message, field=first_place(error)) from None
-        except Corrupt as error:
-            message = f"not a {cls.__name__}: the bytes are not valid JSON"
+        except (Corrupt, ValueError) as error:
+            message = f"not a {cls.__name__}: the bytes are not JSON that has a canonical form"
             raise Malformed(message) from error
+        if record.to_bytes() != canonical:
+            message = f"not a {cls.__name__}: a field is missing or not in its canonical form"
+            raise Malformed(message)
+        return record
 
 
 def places(error: ValidationError) -> str:

@@ -78,7 +78,8 @@ def _fact_ids(bundle: Bundle, citation: Citation) -> set[str]:
                 citation.end,
             )
             for source in core.sources
-            if source.kind == "source" and source.id == citation.source_id
+            if (source.kind, source.id, source.revision)
+            == ("source", citation.source_id, citation.revision)
         }
     return {
         value_fact_id(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from chancery.evidence.answer import Statement, ValueCitation, value_text
 from chancery.evidence.bundle import Bundle, ResultProof, RowsRead
@@ -16,6 +16,8 @@ from chancery.tabular.reexecute import reexecute
 from chancery.tabular.schema import TableSchema, column_of
 from chancery.tabular.values import display
 from chancery.verify.report import Check, compared, mismatch, uncheckable
+
+_LIMITS_OF_THIS_MACHINE: Final = frozenset({"sql_timeout", "sql_resources"})
 
 
 class Reexecution(Protocol):
@@ -65,9 +67,9 @@ def _execution_check(name: str, proof: ResultProof, run: Reexecution) -> Check:
         return uncheckable(name, "the rows that the query read are not carried")
     try:
         preview = run(proof.sql, proof.rows)
-    except Unavailable as error:
-        return uncheckable(name, f"the query could not be run here: {error.code}")
     except ChanceryError as error:
+        if isinstance(error, Unavailable) or error.code in _LIMITS_OF_THIS_MACHINE:
+            return uncheckable(name, f"the query could not be run here: {error.code}")
         return mismatch(name, f"the query does not run over the carried rows: {error.code}")
     same = preview == canonical_bytes(proof.preview)
     problems = [] if same else ["the query gives another result over the carried rows"]

@@ -1,0 +1,47 @@
+"""A carried value is computed again by the real worker process."""
+
+from __future__ import annotations
+
+import pytest
+
+from chancery.evidence.bundle import RowsRead
+from chancery.verify.values import execute_in_duckdb
+from chancery.verify.verify import verify_bundle
+from tests.unit.verify import sealed
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.req("KO-4", "CR-22")
+def test_the_bundles_value_is_verified_by_running_its_query_again() -> None:
+    report = verify_bundle(sealed.bundle().to_bytes(), public_key=sealed.KEY.public_key)
+
+    assert (report.exit_code, report.mismatches) == (0, ())
+
+
+def test_the_stand_in_of_the_unit_tests_gives_the_bytes_of_the_real_worker() -> None:
+    assert execute_in_duckdb(sealed.SQL, sealed.ROWS) == sealed.run_in_python(
+        sealed.SQL, sealed.ROWS
+    )
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT * FROM read_text('/etc/hostname')", "DROP TABLE orders", "SELECT"]
+)
+def test_a_hostile_statement_in_a_bundle_is_a_mismatch_and_not_run(sql: str) -> None:
+    full = sealed.bundle()
+    proof = full.results[0].model_copy(update={"sql": sql})
+
+    report = verify_bundle(full.model_copy(update={"results": (proof,)}).to_bytes())
+
+    assert {"results[0]", "execution[0]"} <= set(report.mismatches)
+
+
+def test_hostile_rows_in_a_bundle_are_a_mismatch() -> None:
+    full = sealed.bundle()
+    rows = RowsRead(table="orders", columns=(("amount", "DECIMAL(10,2)"),), rows=(("x'); --",),))
+    proof = full.results[0].model_copy(update={"rows": rows})
+
+    report = verify_bundle(full.model_copy(update={"results": (proof,)}).to_bytes())
+
+    assert {"results[0]", "execution[0]"} <= set(report.mismatches)
