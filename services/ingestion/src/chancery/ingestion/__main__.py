@@ -1,0 +1,12 @@
+"""Starts ingestion: `python -m chancery.ingestion`."""
+
+from __future__ import annotations
+
+import sys
+
+from chancery.ingestion.app import serve
+from chancery.ingestion.settings import IngestionSettings
+from chancery.runtime.process import start
+
+if __name__ == "__main__":
+    sys.exit(start("ingestion", IngestionSettings, serve))

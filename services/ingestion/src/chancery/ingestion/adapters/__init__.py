@@ -1,0 +1,1 @@
+"""NATS and the file system, as the ports ask for them."""

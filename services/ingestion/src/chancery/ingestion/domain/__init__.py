@@ -1,0 +1,1 @@
+"""What is read, decided and told for each command: pure."""

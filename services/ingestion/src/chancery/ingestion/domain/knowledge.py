@@ -1,0 +1,161 @@
+"""Commands on sources and datasets, and the question whether one may be published to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chancery.authority.names import AggregateRef, Change, dataset_ref, source_ref, workspace_ref
+from chancery.authority.resources import (
+    check_upload,
+    decide_declare_dataset,
+    decide_declare_source,
+    decide_grant,
+    decide_publish_revision,
+    decide_publish_snapshot,
+    decide_restore,
+    decide_revoke_grant,
+    decide_withdraw,
+    resource_ref,
+)
+from chancery.authority.rights import Actor
+from chancery.authority.states import ResourceState, WorkspaceState
+from chancery.events.commands import (
+    ChangeGrant,
+    ChangeServing,
+    CheckUpload,
+    DeclareDataset,
+    DeclareSource,
+    Outcome,
+    PublishRevision,
+    PublishSnapshot,
+)
+from chancery.events.topology import command_subject, query_subject
+from chancery.ingestion.domain.commands import Command
+from chancery.ingestion.domain.intents import Intent
+from chancery.ingestion.domain.outcomes import report_outcome, report_revision, report_snapshot
+from chancery.ingestion.domain.views import View
+
+GrantDecision = Callable[
+    [Actor, WorkspaceState | None, ResourceState | None, ChangeGrant], tuple[Change, ...]
+]
+ServingDecision = Callable[
+    [Actor, WorkspaceState | None, ResourceState | None, ChangeServing], tuple[Change, ...]
+]
+
+
+def _source_reads(
+    intent: Intent[DeclareSource] | Intent[PublishRevision],
+) -> tuple[AggregateRef, ...]:
+    body = intent.body
+    return (source_ref(body.workspace_id, body.source_id), workspace_ref(body.workspace_id))
+
+
+def _dataset_reads(
+    intent: Intent[DeclareDataset] | Intent[PublishSnapshot],
+) -> tuple[AggregateRef, ...]:
+    body = intent.body
+    return (dataset_ref(body.workspace_id, body.dataset_id), workspace_ref(body.workspace_id))
+
+
+def _named_reads(
+    intent: Intent[ChangeGrant] | Intent[ChangeServing] | Intent[CheckUpload],
+) -> tuple[AggregateRef, ...]:
+    return (resource_ref(intent.body), workspace_ref(intent.body.workspace_id))
+
+
+def _declare_source(view: View, intent: Intent[DeclareSource]) -> tuple[Change, ...]:
+    ref, workspace = _source_reads(intent)[0], view.workspace(intent.body.workspace_id)
+    return decide_declare_source(view.actor, workspace, view.source(ref), intent.body)
+
+
+def _publish_revision(view: View, intent: Intent[PublishRevision]) -> tuple[Change, ...]:
+    ref, workspace = _source_reads(intent)[0], view.workspace(intent.body.workspace_id)
+    return decide_publish_revision(view.actor, workspace, view.source(ref), intent.body)
+
+
+def _declare_dataset(view: View, intent: Intent[DeclareDataset]) -> tuple[Change, ...]:
+    ref, workspace = _dataset_reads(intent)[0], view.workspace(intent.body.workspace_id)
+    return decide_declare_dataset(view.actor, workspace, view.dataset(ref), intent.body)
+
+
+def _publish_snapshot(view: View, intent: Intent[PublishSnapshot]) -> tuple[Change, ...]:
+    ref, workspace = _dataset_reads(intent)[0], view.workspace(intent.body.workspace_id)
+    return decide_publish_snapshot(view.actor, workspace, view.dataset(ref), intent.body)
+
+
+def _check_upload(view: View, intent: Intent[CheckUpload]) -> tuple[Change, ...]:
+    body = intent.body
+    resource, workspace = view.resource(resource_ref(body)), view.workspace(body.workspace_id)
+    check_upload(view.actor, workspace, resource, body.workspace_id)
+    return ()
+
+
+def _grants(verb: str, decide: GrantDecision) -> Command[ChangeGrant, Outcome]:
+    return Command(
+        subject=command_subject("ingestion", verb),
+        body=ChangeGrant,
+        reads=_named_reads,
+        decide=lambda view, intent: decide(
+            view.actor,
+            view.workspace(intent.body.workspace_id),
+            view.resource(resource_ref(intent.body)),
+            intent.body,
+        ),
+        report=report_outcome,
+    )
+
+
+def _serving(verb: str, decide: ServingDecision) -> Command[ChangeServing, Outcome]:
+    return Command(
+        subject=command_subject("ingestion", verb),
+        body=ChangeServing,
+        reads=_named_reads,
+        decide=lambda view, intent: decide(
+            view.actor,
+            view.workspace(intent.body.workspace_id),
+            view.resource(resource_ref(intent.body)),
+            intent.body,
+        ),
+        report=report_outcome,
+    )
+
+
+DECLARE_SOURCE = Command(
+    subject=command_subject("ingestion", "declare-source"),
+    body=DeclareSource,
+    reads=_source_reads,
+    decide=_declare_source,
+    report=report_outcome,
+)
+PUBLISH_REVISION = Command(
+    subject=command_subject("ingestion", "publish-revision"),
+    body=PublishRevision,
+    reads=_source_reads,
+    decide=_publish_revision,
+    report=report_revision,
+)
+DECLARE_DATASET = Command(
+    subject=command_subject("ingestion", "declare-dataset"),
+    body=DeclareDataset,
+    reads=_dataset_reads,
+    decide=_declare_dataset,
+    report=report_outcome,
+)
+PUBLISH_SNAPSHOT = Command(
+    subject=command_subject("ingestion", "publish-snapshot"),
+    body=PublishSnapshot,
+    reads=_dataset_reads,
+    decide=_publish_snapshot,
+    report=report_snapshot,
+)
+GRANT = _grants("grant", decide_grant)
+REVOKE_GRANT = _grants("revoke-grant", decide_revoke_grant)
+WITHDRAW = _serving("withdraw", decide_withdraw)
+RESTORE = _serving("restore", decide_restore)
+UPLOAD_PERMISSION = Command(
+    subject=query_subject("ingestion", "upload-permission"),
+    body=CheckUpload,
+    reads=_named_reads,
+    decide=_check_upload,
+    report=report_outcome,
+)

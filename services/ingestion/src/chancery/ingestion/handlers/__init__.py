@@ -1,0 +1,1 @@
+"""Load, decide, append: how every command runs, and the first start."""
