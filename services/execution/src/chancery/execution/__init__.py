@@ -1,0 +1,1 @@
+"""Selects evidence and runs governed SQL; what it proposes is ids and offsets, never text."""

@@ -1,0 +1,80 @@
+"""Puts the service together and runs it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+from chancery.bus.connection import Connection
+from chancery.events.queries import PinnedRevision, RunQuery
+from chancery.events.topology import EXECUTION_RUNS, consumer, query_subject
+from chancery.execution.adapters import ExtractiveSelector, StreamRunLog
+from chancery.execution.handlers.material import Reading
+from chancery.execution.handlers.questions import Questions
+from chancery.execution.handlers.selecting import Selecting
+from chancery.execution.ports import Selector, Sql
+from chancery.execution.settings import ExecutionSettings
+from chancery.kernel.clock import SystemClock
+from chancery.kernel.errors import Rejected
+from chancery.runtime.parking import PostgresParking
+from chancery.runtime.service import Service
+from chancery.store.blobs import Blobs, open_blobs
+from chancery.store.pool import PoolLimits, open_pool
+from chancery.tabular.pool import WorkerPool
+
+LIMITS = PoolLimits(connections_max=4)
+
+
+def create_selector(model: str) -> Selector:
+    """Return the selector that the setting `model` names.
+
+    Raises:
+        Rejected: for a name that this build does not know.
+    """
+    if model != "extractive":
+        message = "CHANCERY_MODEL must be extractive"
+        raise Rejected(message, field="model", code="unknown_model")
+    return ExtractiveSelector()
+
+
+def create_selecting(
+    connection: Connection, blobs: Blobs, sql: Sql, selector: Selector
+) -> Selecting:
+    """Return the handler of gathered runs over these resources."""
+    return Selecting(
+        log=StreamRunLog(connection),
+        blobs=blobs,
+        reading=Reading(blobs),
+        selector=selector,
+        sql=sql,
+        clock=SystemClock(),
+    )
+
+
+async def serve(settings: ExecutionSettings) -> None:
+    """Run execution until it is told to stop.
+
+    Raises:
+        Rejected: a setting is missing.
+        Unavailable: NATS, PostgreSQL, their topology or the blobs are away.
+    """
+    dsn, blobs = settings.require_dsn(), open_blobs(settings.require_blobs_url())
+    selector = create_selector(settings.model)
+    service = Service("execution", settings)
+    async with AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(service.open())
+        pool = await stack.enter_async_context(
+            await open_pool(dsn, name="chancery-execution", limits=LIMITS)
+        )
+        sql = await stack.enter_async_context(WorkerPool(concurrency=settings.queries))
+        questions = Questions(Reading(blobs), sql)
+        service.responder(query_subject("execution", "sql"), RunQuery, questions.run_query)
+        service.responder(
+            query_subject("execution", "schema"), PinnedRevision, questions.read_schema
+        )
+        service.worker(
+            consumer(EXECUTION_RUNS),
+            create_selecting(opened.connection, blobs, sql, selector),
+            parking=PostgresParking(pool, "execution"),
+            workers=settings.workers,
+        )
+        await service.run()

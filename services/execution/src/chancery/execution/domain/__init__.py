@@ -1,0 +1,1 @@
+"""Selection without a model: clauses, words, and which sentence or measure answers which."""

@@ -1,0 +1,54 @@
+"""What of a pinned snapshot a caller's query may hold: visible columns, allowed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from chancery.evidence.manifest import DatasetManifest
+from chancery.tabular.jobs import RowFilter, Table
+from chancery.tabular.schema import TableSchema, column_of, fold
+
+
+class Restricted(Protocol):
+    """A pinned revision with its restrictions: a scope's entry, or an authorised revision."""
+
+    @property
+    def id(self) -> str:
+        """Return the dataset's id in its workspace: the table's name."""
+        ...
+
+    @property
+    def hidden_columns(self) -> tuple[str, ...]:
+        """Return the columns that the caller may not see."""
+        ...
+
+    @property
+    def row_filters(self) -> tuple[tuple[str, tuple[str | int | bool, ...]], ...]:
+        """Return the columns and values that a row must have; all must hold."""
+        ...
+
+
+def visible_schema(pinned: Restricted, manifest: DatasetManifest) -> TableSchema:
+    """Return the columns that the caller may see; names are compared as DuckDB compares them."""
+    hidden = {fold(name) for name in pinned.hidden_columns}
+    columns = tuple(
+        column_of(name, type_) for name, type_ in manifest.columns if fold(name) not in hidden
+    )
+    return TableSchema(pinned.id, columns)
+
+
+def table_of(pinned: Restricted, manifest: DatasetManifest, parquet: bytes) -> Table:
+    """Return the table that a query process may load."""
+    filters = tuple(RowFilter(column, _texts(allowed)) for column, allowed in pinned.row_filters)
+    return Table(visible_schema(pinned, manifest), parquet, filters)
+
+
+def _texts(values: Sequence[str | int | bool]) -> tuple[str, ...]:
+    return tuple(_text(value) for value in values)
+
+
+def _text(value: str | int | bool) -> str:  # noqa: FBT001 - a cell's value, not a flag
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

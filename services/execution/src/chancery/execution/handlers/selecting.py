@@ -1,0 +1,167 @@
+"""From gathered to proposed: select, execute what was selected, propose ids and offsets."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from chancery.events.envelope import Envelope, Event, EventData
+from chancery.events.run import (
+    ActivityRecorded,
+    ProposedQuote,
+    ProposedValue,
+    RunAdmitted,
+    RunGathered,
+    RunProposed,
+)
+from chancery.events.topology import run_subject
+from chancery.execution.handlers.material import Case, Reading
+from chancery.execution.ports import (
+    RunLog,
+    Selected,
+    SelectedMeasure,
+    SelectedQuote,
+    Selector,
+    Sql,
+)
+from chancery.kernel.clock import Clock
+from chancery.kernel.errors import Rejected
+from chancery.kernel.ids import derived_id
+from chancery.runtime.delivery import Delivery
+from chancery.runtime.telemetry import current_traceparent
+from chancery.store.blobs import Blobs
+
+Proposal = ProposedQuote | ProposedValue
+
+
+@dataclass(frozen=True, slots=True)
+class Selecting:
+    """Handles `run.gathered`; running it twice proposes the same."""
+
+    log: RunLog
+    blobs: Blobs
+    reading: Reading
+    selector: Selector
+    sql: Sql
+    clock: Clock
+
+    async def __call__(self, event: Event, delivery: Delivery) -> None:
+        """Propose a selection for a gathered run; a void lease is left alone.
+
+        Raises:
+            Corrupt: when the event is no gathering, or a blob does not have its form.
+        """
+        del delivery
+        gathered = event.data
+        assert isinstance(gathered, RunGathered)
+        admitted = await self.log.admitted(event.tenant, gathered.run_id)
+        if (admitted.generation, admitted.lease) != (gathered.generation, gathered.lease):
+            return
+        case = await self.reading.case(event.tenant, admitted)
+        proposals = await self._select(event, case, gathered)
+        proposed = RunProposed(
+            run_id=gathered.run_id,
+            generation=gathered.generation,
+            lease=gathered.lease,
+            selector=self.selector.name,
+            selections=proposals,
+        )
+        await self._record(event, "proposed", proposed)
+
+    async def _select(
+        self, event: Event, case: Case, gathered: RunGathered
+    ) -> tuple[Proposal, ...]:
+        began = time.monotonic()
+        passages = await self.reading.passages(case, gathered)
+        measures = await self.reading.measures(case, gathered)
+        selected = await self.selector.select(case.question, passages, measures)
+        activity = _activity(
+            gathered, "select", self.selector.name, count=len(selected), began=began
+        )
+        await self._record(event, "activity", activity)
+        proposals = [await self._proposal(event, case, item) for item in selected]
+        return tuple(item for item in proposals if item is not None)
+
+    async def _proposal(self, event: Event, case: Case, selected: Selected) -> Proposal | None:
+        if isinstance(selected, SelectedQuote):
+            start, end = selected.span
+            return ProposedQuote(
+                key=selected.key,
+                revision=selected.revision,
+                part_id=selected.part_id,
+                start=start,
+                end=end,
+            )
+        return await self._value(event, case, selected)
+
+    async def _value(
+        self, event: Event, case: Case, selected: SelectedMeasure
+    ) -> ProposedValue | None:
+        """Execute the measure; one that the caller's columns do not carry is left out."""
+        offered = selected.measure
+        entry = case.scope.entry("dataset", offered.key)
+        assert entry is not None
+        assert entry.extraction_sha256 is not None
+        assert entry.manifest_sha256 is not None
+        began = time.monotonic()
+        table = await self.reading.table(
+            case.tenant,
+            entry,
+            extraction_sha256=entry.extraction_sha256,
+            manifest_sha256=entry.manifest_sha256,
+        )
+        try:
+            preview = await self.sql.query(offered.card.sql, [table])
+        except Rejected:
+            return None
+        run_id = case.admitted.run_id
+        query_sha256 = await self.blobs.put_run(case.tenant, run_id, preview.sql.encode())
+        preview_sha256 = await self.blobs.put_run(case.tenant, run_id, preview.canonical())
+        activity = _activity(case.admitted, "query", "duckdb", count=len(preview.rows), began=began)
+        await self._record(event, "activity", activity)
+        return ProposedValue(
+            key=offered.key,
+            snapshot=offered.snapshot,
+            query_sha256=query_sha256,
+            preview_sha256=preview_sha256,
+            row=0,
+            column=0,
+        )
+
+    async def _record(self, cause: Event, name: str, data: EventData) -> None:
+        detail = data.stage if isinstance(data, ActivityRecorded) else ""
+        place = cause.envelope.subject
+        envelope = Envelope(
+            id=derived_id(name, cause.tenant, cause.id, detail),
+            source="/chancery/execution",
+            type=data.TYPE,
+            subject=place,
+            time=self.clock.now(),
+            tenant=cause.tenant,
+            actor=cause.envelope.actor,
+            causationid=cause.id,
+            correlationid=cause.envelope.correlationid,
+            traceparent=current_traceparent(),
+        )
+        subject = run_subject(cause.tenant, place, name)
+        await self.log.record(subject, Event(envelope=envelope, data=data))
+
+
+def _activity(
+    lease: RunGathered | RunAdmitted,
+    stage: Literal["select", "query"],
+    tool: str,
+    *,
+    count: int,
+    began: float,
+) -> ActivityRecorded:
+    return ActivityRecorded(
+        run_id=lease.run_id,
+        generation=lease.generation,
+        lease=lease.lease,
+        stage=stage,
+        tool=tool,
+        count=count,
+        duration_ms=round((time.monotonic() - began) * 1000),
+    )
