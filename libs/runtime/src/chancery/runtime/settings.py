@@ -14,6 +14,7 @@ from pydantic import AliasChoices, Field, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from chancery.authority.tokens import key_bytes
 from chancery.kernel.errors import Rejected
 
 ENV_PREFIX = "CHANCERY_"
@@ -61,6 +62,36 @@ class ServiceSettings(BaseSettings):
     stop_s: float = Field(default=20.0, gt=0, le=600)
     parent_watch: bool = False
 
+    def require_dsn(self) -> str:
+        """Return the connection string of the service's own role.
+
+        Raises:
+            Rejected: when it is not set.
+        """
+        if self.postgres_dsn is None:
+            raise _missing("postgres_dsn", "the database of the service's own role")
+        return self.postgres_dsn.get_secret_value()
+
+    def require_blobs_url(self) -> str:
+        """Return where the blobs are.
+
+        Raises:
+            Rejected: when it is not set.
+        """
+        if self.blobs_url is None:
+            raise _missing("blobs_url", "a store, for example file:///var/lib/chancery/blobs")
+        return self.blobs_url
+
+    def require_token_key(self) -> bytes:
+        """Return the key that credentials' secrets are derived from.
+
+        Raises:
+            Rejected: when it is not set or too short.
+        """
+        if self.token_key is None:
+            raise _missing("token_key", "at least 32 characters")
+        return key_bytes(self.token_key.get_secret_value())
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -95,6 +126,12 @@ class _NamedFiles(PydanticBaseSettingsSource):
             if value is not None:
                 found[key] = value
         return found
+
+
+def _missing(field: str, what: str) -> Rejected:
+    variable = f"{ENV_PREFIX}{field}".upper()
+    message = f"set {variable}, or {variable}_FILE, to {what}"
+    return Rejected(message, field=field, code=f"missing_{field}")
 
 
 def _read(path: Path, variable: str) -> str:

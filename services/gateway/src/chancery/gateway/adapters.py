@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 ASK_TIMEOUT_S = 15.0
 PUBLISH_TIMEOUT_S = 5.0
-SUBSCRIBE_TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +78,7 @@ class BusNudges:
             bell.rung.set()
 
         subject = nudge_subject(tenant, run_id)
-        async with asyncio.timeout(SUBSCRIBE_TIMEOUT_S):
-            subscription = await self.connection.client.subscribe(  # pyright: ignore[reportUnknownMemberType]
-                subject, cb=ring
-            )
+        subscription = await self.connection.subscribe(subject, ring)
         try:
             yield bell
         finally:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opentelemetry import propagate, trace
+from opentelemetry.trace import SpanKind
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,11 +19,11 @@ from chancery.gateway.errors import status_of
 from chancery.kernel.canonical import Json, parse_json
 from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, TooLarge
 from chancery.kernel.ids import random_id
+from chancery.runtime.telemetry import current_trace_id, current_traceparent, span
 
 JSON_BYTES_MAX = 1024 * 1024
 UPLOAD_SUFFIXES = ("/revisions", "/snapshots")
-
-_TRACER = trace.get_tracer("chancery.gateway")
+REQUEST_SPAN = "http.request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ class Intake:
         if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
             await self.app(scope, receive, send)
             return
-        with _TRACER.start_as_current_span("http.request", kind=trace.SpanKind.SERVER) as span:
-            span.set_attribute("http.request.method", scope["method"])
+        parent = Headers(scope=scope).get("traceparent")
+        ids = {"http.request.method": str(scope["method"])}
+        with span(REQUEST_SPAN, parent=parent, kind=SpanKind.SERVER, ids=ids):
             await self._admit(scope, receive, send)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,14 +58,9 @@ class Intake:
         return self.upload_bytes_max if scope["path"].endswith(UPLOAD_SUFFIXES) else JSON_BYTES_MAX
 
 
-def trace_id() -> str:
-    """Return the current trace's id as 32 hex digits."""
-    return format(trace.get_current_span().get_span_context().trace_id, "032x")
-
-
 def problem_response(error: ChanceryError) -> Response:
     """Return `error` as an HTTP response."""
-    problem = problem_of(error, trace_id())
+    problem = problem_of(error, current_trace_id())
     headers = {"Cache-Control": "no-store"}
     status = status_of(error)
     if status == 401:  # noqa: PLR2004 - the one status that has to name its scheme
@@ -103,14 +99,12 @@ def _call(scope: Scope, headers: Headers, body: bytes) -> Call:
     if essence(content_type) == "application/json":
         _check_json(body)
     key = headers.get("idempotency-key")
-    carrier: dict[str, str] = {}
-    propagate.inject(carrier)
     return Call(
         caller=caller,
         route=f"{scope['method']} {scope['path']}",
         idempotency_key=random_id() if key is None else checked_key(key),
         request_sha256=body_hash(essence(content_type), body),
-        traceparent=carrier.get("traceparent"),
+        traceparent=current_traceparent(),
     )
 
 

@@ -17,8 +17,9 @@ from chancery.gateway.handlers import (
     sources,
 )
 from chancery.gateway.handlers.edge import Edge
-from chancery.gateway.handlers.intake import Intake, problem_response, trace_id
+from chancery.gateway.handlers.intake import Intake, problem_response
 from chancery.kernel.errors import ChanceryError, NotFound, Rejected, Unavailable
+from chancery.runtime.telemetry import current_trace_id
 
 UPLOAD_BYTES_MAX = 16 * 1024 * 1024
 
@@ -64,7 +65,7 @@ async def _invalid(_request: Request, error: Exception) -> Response:
     violations = [
         Violation(field=_place(item["loc"]), detail=str(item["msg"])) for item in error.errors()
     ]
-    problem = invalid_request(violations, trace_id())
+    problem = invalid_request(violations, current_trace_id())
     return Response(
         problem.model_dump_json(exclude_none=True),
         status_code=problem.status,

@@ -1,0 +1,12 @@
+"""Starts gateway: `python -m chancery.gateway`."""
+
+from __future__ import annotations
+
+import sys
+
+from chancery.gateway.app import serve
+from chancery.gateway.settings import GatewaySettings
+from chancery.runtime.process import start
+
+if __name__ == "__main__":
+    sys.exit(start("gateway", GatewaySettings, serve))
