@@ -1,0 +1,1 @@
+"""The ports of indexing over JetStream and PostgreSQL."""

@@ -1,0 +1,85 @@
+"""Puts the service together and runs it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from chancery.bus.connection import Connection
+from chancery.events.envelope import Event
+from chancery.events.topology import INDEXING_PUBLICATIONS, authority_subject, consumer
+from chancery.indexing.adapters.ledger import PostgresLedger
+from chancery.indexing.adapters.streams import StreamAuthority, StreamIndex
+from chancery.indexing.domain.history import ResourceRef
+from chancery.indexing.handlers.extraction import Extraction
+from chancery.indexing.handlers.progress import Announcer
+from chancery.indexing.handlers.publications import Publications
+from chancery.indexing.ports import Converter
+from chancery.indexing.settings import IndexingSettings
+from chancery.kernel.clock import SystemClock
+from chancery.kernel.errors import Corrupt
+from chancery.runtime.delivery import Delivery
+from chancery.runtime.parking import PostgresParking
+from chancery.runtime.service import Service
+from chancery.store.blobs import Blobs, open_blobs
+from chancery.store.pool import Pool, PoolLimits, open_pool
+from chancery.tabular.pool import WorkerPool
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Takes deliveries of INDEXING_PUBLICATIONS to their resource."""
+
+    publications: Publications
+
+    async def handle(self, event: Event, delivery: Delivery) -> None:
+        """Handle one event of a source or dataset; see `Publications.handle`."""
+        await self.publications.handle(resource_of(event, delivery.subject), event)
+
+
+def resource_of(event: Event, subject: str) -> ResourceRef:
+    """Return the resource whose subject this is.
+
+    Raises:
+        Corrupt: when the event does not belong there.
+    """
+    key = event.envelope.subject
+    kind = event.data.TYPE.split(".")[1]
+    if kind not in {"source", "dataset"} or subject != authority_subject(event.tenant, kind, key):
+        message = "the event is not about the aggregate of its subject"
+        raise Corrupt(message, code="foreign_subject")
+    return ResourceRef(event.tenant, "source" if kind == "source" else "dataset", key)
+
+
+def create_worker(connection: Connection, pool: Pool, blobs: Blobs, converter: Converter) -> Worker:
+    """Return the worker over these resources."""
+    announcer = Announcer(
+        PostgresLedger(pool), StreamAuthority(connection), StreamIndex(connection), SystemClock()
+    )
+    return Worker(Publications(announcer, Extraction(blobs, converter)))
+
+
+async def serve(settings: IndexingSettings) -> None:
+    """Run indexing until it is told to stop.
+
+    Raises:
+        Rejected: a setting is missing.
+        Unavailable: NATS, PostgreSQL, their topology or the blobs are away.
+    """
+    dsn, blobs_url = settings.require_dsn(), settings.require_blobs_url()
+    limits = PoolLimits(connections_max=settings.workers + 2)
+    service = Service("indexing", settings)
+    async with AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(service.open())
+        pool = await stack.enter_async_context(
+            await open_pool(dsn, name="chancery-indexing", limits=limits)
+        )
+        converter = await stack.enter_async_context(WorkerPool(concurrency=settings.conversions))
+        worker = create_worker(opened.connection, pool, open_blobs(blobs_url), converter)
+        service.worker(
+            consumer(INDEXING_PUBLICATIONS),
+            worker.handle,
+            parking=PostgresParking(pool, "indexing"),
+            workers=settings.workers,
+        )
+        await service.run()

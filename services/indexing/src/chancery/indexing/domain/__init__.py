@@ -1,0 +1,1 @@
+"""What a revision's index state is, and why: pure."""

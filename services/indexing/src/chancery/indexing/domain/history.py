@@ -1,0 +1,119 @@
+"""What the log says of one source or dataset: its state, and since which event it is so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from chancery.authority.evolve import evolve
+from chancery.authority.states import DatasetState, ResourceState, SourceState
+from chancery.events.authority import (
+    DatasetDeclared,
+    DatasetWithdrawn,
+    Measure,
+    RevisionPublished,
+    RevisionWithdrawn,
+    SnapshotPublished,
+    SourceDeclared,
+    SourceRestored,
+)
+from chancery.events.envelope import EventData
+from chancery.events.index import ResourceKind
+
+TRIGGERS = (
+    SourceDeclared,
+    RevisionPublished,
+    RevisionWithdrawn,
+    SourceRestored,
+    DatasetDeclared,
+    SnapshotPublished,
+    DatasetWithdrawn,
+)
+"""The events that can change an index state; grants and such cannot."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ResourceRef:
+    """One source or dataset of a tenant; `key` is its aggregate id on the log."""
+
+    tenant: str
+    kind: ResourceKind
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One published revision (of a dataset: snapshot) and its place in the log."""
+
+    revision: int
+    content_sha256: str
+    media_type: str
+    size_bytes: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a snapshot's canonical form depends on besides its bytes."""
+
+    column_types: Mapping[str, str] = field(default_factory=dict[str, str])
+    measures: tuple[Measure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A resource as of `sequence` of the AUTHORITY stream (0: nothing read).
+
+    `changed` is the sequence of the last event that could change an index state.
+    """
+
+    sequence: int = 0
+    changed: int = 0
+    state: ResourceState | None = None
+
+    @property
+    def serving(self) -> int | None:
+        """Return the revision that serves, or None."""
+        return None if self.state is None else self.state.serving
+
+    @property
+    def withdrawn(self) -> bool:
+        """Return whether nothing of the resource serves."""
+        return self.state is not None and self.state.withdrawn
+
+    @property
+    def declaration(self) -> Declaration:
+        """Return what the publisher declares now; of a source there is nothing."""
+        if not isinstance(self.state, DatasetState):
+            return Declaration()
+        types = {name: policy.type for name, policy in self.state.columns.items()}
+        known = {name: type_ for name, type_ in types.items() if type_ is not None}
+        return Declaration(known, self.state.measures)
+
+
+def follow(history: History, kind: ResourceKind, sequence: int, data: EventData) -> History:
+    """Return `history` continued with the event at `sequence`; an earlier one changes nothing.
+
+    Raises:
+        Corrupt: when the event breaks a rule of its aggregate; nothing is concluded from it then.
+    """
+    if sequence <= history.sequence:
+        return history
+    state = evolve(kind, history.state, data)
+    assert isinstance(state, SourceState | DatasetState), (
+        "sources and datasets evolve to themselves"
+    )
+    changed = sequence if isinstance(data, TRIGGERS) else history.changed
+    return replace(history, sequence=sequence, changed=changed, state=state)
+
+
+def publication_of(sequence: int, data: EventData) -> Publication | None:
+    """Return what the event at `sequence` published, or None when it is another event."""
+    match data:
+        case RevisionPublished():
+            revision = data.revision
+        case SnapshotPublished():
+            revision = data.snapshot
+        case _:
+            return None
+    return Publication(revision, data.content_sha256, data.media_type, data.size_bytes, sequence)

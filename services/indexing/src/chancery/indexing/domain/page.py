@@ -1,0 +1,110 @@
+"""What indexing knows of one resource while it holds its lock, and how the logs change that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from chancery.events.envelope import EventData
+from chancery.events.index import (
+    RevisionExcluded,
+    RevisionExtracted,
+    RevisionFailed,
+    RevisionPending,
+    RevisionReady,
+)
+from chancery.indexing.domain.history import History, ResourceRef, follow, publication_of
+from chancery.indexing.domain.standing import (
+    Failed,
+    Outcome,
+    Revision,
+    Standing,
+    Step,
+    extracted_step,
+    needs_extraction,
+    next_step,
+    outcome_of,
+)
+
+
+@dataclass(slots=True)
+class Page:
+    """One resource; `index_sequence` is the last message of its INDEX subject accounted for.
+
+    `revisions` holds those that may still change: the newest, and each that is not excluded yet or
+    has no outcome. Changed by the methods below only, under the lock of its ledger.
+    """
+
+    ref: ResourceRef
+    history: History = field(default_factory=History)
+    index_sequence: int = 0
+    revisions: dict[int, Revision] = field(default_factory=dict[int, Revision])
+
+    def follow_authority(self, sequence: int, data: EventData) -> None:
+        """Continue with the resource's next event on AUTHORITY."""
+        if sequence <= self.history.sequence:
+            return
+        self.history = follow(self.history, self.ref.kind, sequence, data)
+        published = publication_of(sequence, data)
+        if published is not None:
+            self.revisions[published.revision] = Revision(published)
+
+    def follow_index(self, sequence: int, data: EventData) -> None:
+        """Continue with a message of the resource's INDEX subject, ours or a forgotten one."""
+        self.index_sequence = max(self.index_sequence, sequence)
+        match data:
+            case RevisionExtracted():
+                self._update(data.revision, outcome=outcome_of(data))
+            case RevisionPending():
+                self._update(data.revision, standing=Standing("pending"))
+            case RevisionReady():
+                standing = Standing("ready", manifest_sha256=data.manifest_sha256)
+                self._update(data.revision, standing=standing)
+            case RevisionFailed():
+                self._update(data.revision, standing=Standing("failed", data.reason))
+            case RevisionExcluded():
+                self._update(data.revision, standing=Standing("excluded", data.reason))
+            case _:
+                return
+
+    def record_failures(self, found: Mapping[int, Outcome]) -> None:
+        """Keep the outcomes that no event of their own tells of."""
+        for number, outcome in found.items():
+            if isinstance(outcome.result, Failed):
+                self._update(number, outcome=outcome)
+
+    def next_step(self, found: Mapping[int, Outcome]) -> Step | None:
+        """Return the next event to append, or None when everything was said.
+
+        `found` are outcomes of extractions; one that an earlier extraction under the same identity
+        has anticipated is dropped: the first one wins. Older revisions come first.
+        """
+        for number, revision in sorted(self.revisions.items()):
+            step = self._extraction_step(revision, found.get(number))
+            step = step or next_step(self.ref, self.history, self.revisions[number])
+            if step is not None:
+                return step
+        return None
+
+    def unextracted(self) -> tuple[Revision, ...]:
+        """Return the revisions that have extraction work, oldest first."""
+        return tuple(
+            revision
+            for _, revision in sorted(self.revisions.items())
+            if needs_extraction(self.ref, self.history, revision)
+        )
+
+    def _extraction_step(self, revision: Revision, found: Outcome | None) -> Step | None:
+        known = revision.outcome
+        if found is None or (known is not None and known.extractor == found.extractor):
+            return None
+        return extracted_step(self.ref, self.history, replace(revision, outcome=found))
+
+    def _update(
+        self, number: int, *, outcome: Outcome | None = None, standing: Standing | None = None
+    ) -> None:
+        known = self.revisions.get(number)
+        if known is not None:
+            self.revisions[number] = replace(
+                known, outcome=outcome or known.outcome, standing=standing or known.standing
+            )

@@ -1,0 +1,226 @@
+"""The index state that a revision should have, and the events that bring it there.
+
+A revision's canonical form is made under an extractor's identity. For a document that is the
+extractor of its media type. For a snapshot it is `csv/1+<types>.<measures>`, with hashes over what
+the publisher declares of column types and of measures: declaring other measures makes another
+identity, so another `revision-extracted`, and the manifest named by the newest `revision-ready` is
+the one in force. Until then the snapshot is pending: a measure that was redefined is not answered
+by its old definition. Other measures alone keep the Parquet and make new cards for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from chancery.events.envelope import EventData
+from chancery.events.index import (
+    RevisionExcluded,
+    RevisionExtracted,
+    RevisionFailed,
+    RevisionPending,
+    RevisionReady,
+)
+from chancery.extract.extraction import extractor_of
+from chancery.indexing.domain.history import Declaration, History, Publication, ResourceRef
+from chancery.kernel.canonical import canonical_hash
+from chancery.kernel.errors import Rejected
+from chancery.kernel.ids import derived_id
+
+State: TypeAlias = Literal["pending", "ready", "failed", "excluded"]
+
+SNAPSHOT_EXTRACTOR = "csv/1"
+"""The conversion of CSV to Parquet; the hashes of the declaration are appended to it."""
+
+NO_EXTRACTOR = "none/1"
+"""The identity under which a media type that nothing reads fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The canonical form of a revision: two blobs and their length (code points, or rows)."""
+
+    extraction_sha256: str
+    manifest_sha256: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why there is no canonical form: a stable code."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of extracting a revision under one extractor identity."""
+
+    extractor: str
+    result: Extracted | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An index state as published: `reason` of failed and excluded, `manifest_sha256` of ready."""
+
+    state: State
+    reason: str | None = None
+    manifest_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A published revision with what came of it and what was last said about it."""
+
+    publication: Publication
+    outcome: Outcome | None = None
+    standing: Standing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event to append, with the id that makes a repetition recognisable."""
+
+    event_id: str
+    data: EventData
+
+
+def wanted_extractor(ref: ResourceRef, history: History, publication: Publication) -> str:
+    """Return the identity under which the revision has to be extracted now."""
+    if ref.kind == "dataset":
+        return snapshot_extractor(history.declaration)
+    try:
+        return extractor_of(publication.media_type).identity
+    except Rejected:
+        return NO_EXTRACTOR
+
+
+def snapshot_extractor(declaration: Declaration) -> str:
+    """Return the identity of a conversion under `declaration`."""
+    types = canonical_hash(declaration.column_types)
+    measures = canonical_hash([measure.model_dump(mode="json") for measure in declaration.measures])
+    return f"{SNAPSHOT_EXTRACTOR}+{types[:16]}.{measures[:16]}"
+
+
+def has_same_rows(one: str, other: str) -> bool:
+    """Tell whether two identities of snapshots differ at most in their measures."""
+    return one.partition(".")[0] == other.partition(".")[0]
+
+
+def standing_of(ref: ResourceRef, history: History, revision: Revision) -> Standing:
+    """Return the index state that the revision should have, as of `history`."""
+    number = revision.publication.revision
+    if history.withdrawn:
+        return Standing("excluded", "withdrawn")
+    if number != history.serving:
+        return Standing("excluded", "superseded")
+    outcome = revision.outcome
+    if outcome is None or outcome.extractor != wanted_extractor(ref, history, revision.publication):
+        return Standing("pending")
+    match outcome.result:
+        case Failed(reason):
+            return Standing("failed", reason)
+        case Extracted():
+            return Standing("ready", manifest_sha256=outcome.result.manifest_sha256)
+
+
+def needs_extraction(ref: ResourceRef, history: History, revision: Revision) -> bool:
+    """Tell whether the revision has work to do; a withdrawn resource is not touched.
+
+    A superseded revision is extracted once, so that its text can still be cited and read.
+    """
+    if history.withdrawn:
+        return False
+    if revision.outcome is None:
+        return True
+    serves = revision.publication.revision == history.serving
+    wanted = wanted_extractor(ref, history, revision.publication)
+    return serves and revision.outcome.extractor != wanted
+
+
+def next_step(ref: ResourceRef, history: History, revision: Revision) -> Step | None:
+    """Return the event that says what the revision's state has become, or None if it was said.
+
+    A revision that was superseded before anything was said of it moves from excluded to excluded
+    when the resource is withdrawn; only a changed state is worth an event.
+    """
+    wanted = standing_of(ref, history, revision)
+    said = revision.standing
+    if wanted == said or (said is not None and said.state == wanted.state == "excluded"):
+        return None
+    event_id = derived_id(
+        "index", *_names(ref, revision), wanted.state, wanted.reason or "",
+        wanted.manifest_sha256 or "", str(history.changed),
+    )  # fmt: skip
+    return Step(event_id, _announcement(ref, history, revision, wanted))
+
+
+def extracted_step(ref: ResourceRef, history: History, revision: Revision) -> Step | None:
+    """Return the event that publishes the revision's canonical form, or None when it has none.
+
+    Its id depends on the extractor alone, not on when it is said: the first one wins.
+    """
+    outcome = revision.outcome
+    if outcome is None or isinstance(outcome.result, Failed):
+        return None
+    data = RevisionExtracted(
+        workspace_id=_workspace(history),
+        kind=ref.kind,
+        key=ref.key,
+        revision=revision.publication.revision,
+        content_sha256=revision.publication.content_sha256,
+        authority_sequence=revision.publication.sequence,
+        extraction_sha256=outcome.result.extraction_sha256,
+        manifest_sha256=outcome.result.manifest_sha256,
+        extractor=outcome.extractor,
+        length=outcome.result.length,
+    )
+    return Step(derived_id("index", *_names(ref, revision), "extracted", outcome.extractor), data)
+
+
+def outcome_of(data: RevisionExtracted) -> Outcome:
+    """Return the outcome that a published extraction tells of."""
+    result = Extracted(data.extraction_sha256, data.manifest_sha256, data.length)
+    return Outcome(data.extractor, result)
+
+
+def _announcement(
+    ref: ResourceRef, history: History, revision: Revision, wanted: Standing
+) -> EventData:
+    common = {
+        "workspace_id": _workspace(history),
+        "kind": ref.kind,
+        "key": ref.key,
+        "revision": revision.publication.revision,
+        "content_sha256": revision.publication.content_sha256,
+        "authority_sequence": history.changed,
+    }
+    match wanted.state:
+        case "pending":
+            return RevisionPending.model_validate(common)
+        case "ready":
+            return RevisionReady.model_validate({**common, **_hashes(revision)})
+        case "failed":
+            return RevisionFailed.model_validate({**common, "reason": wanted.reason})
+        case "excluded":
+            return RevisionExcluded.model_validate({**common, "reason": wanted.reason})
+
+
+def _hashes(revision: Revision) -> dict[str, str]:
+    assert revision.outcome is not None, "only an extracted revision is ready"
+    assert isinstance(revision.outcome.result, Extracted), "a failed revision is not ready"
+    result = revision.outcome.result
+    return {
+        "extraction_sha256": result.extraction_sha256,
+        "manifest_sha256": result.manifest_sha256,
+    }
+
+
+def _names(ref: ResourceRef, revision: Revision) -> tuple[str, ...]:
+    return (ref.tenant, ref.kind, ref.key, str(revision.publication.revision))
+
+
+def _workspace(history: History) -> str:
+    assert history.state is not None, "a published resource was declared"
+    return history.state.workspace_id

@@ -1,0 +1,29 @@
+"""What can go wrong in indexing, beyond the kinds of the kernel."""
+
+from __future__ import annotations
+
+from chancery.kernel.errors import Conflict, Corrupt, Rejected
+
+
+class LogMoved(Conflict):
+    """Another worker appended to this resource's subject first; `last` is where it stands now."""
+
+    code = "index_log_moved"
+
+
+class UnreadableHistory(Corrupt):
+    """An event of the resource cannot be read by this build, so nothing is concluded from it."""
+
+    code = "unreadable_history"
+
+
+class NeverDeclared(Corrupt):
+    """A revision was published for a resource that the log does not declare."""
+
+    code = "never_declared"
+
+
+class MeasureColumnMissing(Rejected):
+    """A declared measure names a column that the snapshot does not have, or that does not fit."""
+
+    code = "measure_column_missing"

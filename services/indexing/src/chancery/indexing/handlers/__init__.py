@@ -1,0 +1,1 @@
+"""What indexing does with an event."""

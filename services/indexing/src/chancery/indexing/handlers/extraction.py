@@ -1,0 +1,136 @@
+"""From the raw bytes of a revision to its canonical form, both of them blobs.
+
+Every blob is on disk before its outcome is returned, so before an event can name it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chancery.authority.states import DatasetState
+from chancery.evidence.manifest import DatasetManifest, build_manifest
+from chancery.extract.extraction import extract
+from chancery.indexing.domain.cards import build_cards
+from chancery.indexing.domain.history import History, ResourceRef
+from chancery.indexing.domain.standing import (
+    Extracted,
+    Failed,
+    Outcome,
+    Revision,
+    has_same_rows,
+    wanted_extractor,
+)
+from chancery.indexing.ports import Converter
+from chancery.kernel.errors import Corrupt, Rejected
+from chancery.store.blobs import Blobs
+from chancery.tabular.schema import Column, ColumnDeclaration, TableSchema, column_of
+
+MANIFEST_BYTES_MAX = 16 * 1024 * 1024
+"""The largest manifest: a text of 16 MiB has some 3,500 parts of 200 bytes each."""
+
+CSV_MEDIA_TYPES = frozenset({"text/csv", "application/csv"})
+"""The media types that the snapshot conversion reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Extracts revisions; a file that allows no canonical form is an outcome, not an error."""
+
+    blobs: Blobs
+    converter: Converter
+
+    async def run(self, ref: ResourceRef, history: History, revision: Revision) -> Outcome:
+        """Return what came of extracting `revision` as `history` wants it now.
+
+        Raises:
+            Unavailable: when blobs or workers are away; try again later.
+        """
+        identity = wanted_extractor(ref, history, revision.publication)
+        try:
+            match ref.kind:
+                case "source":
+                    result = await self._document(ref, revision)
+                case "dataset":
+                    result = await self._snapshot(ref, history, revision)
+        except (Rejected, Corrupt) as error:
+            return Outcome(identity, Failed(error.code))
+        return Outcome(identity, result)
+
+    async def _document(self, ref: ResourceRef, revision: Revision) -> Extracted:
+        publication = revision.publication
+        data = await self._content(ref, revision)
+        found = extract(publication.media_type, data)
+        manifest = build_manifest(
+            ref.key,
+            publication.revision,
+            content_sha256=publication.content_sha256,
+            extractor=found.extractor,
+            text=found.text,
+        )
+        extraction_sha256 = await self.blobs.put(ref.tenant, found.text.encode())
+        assert extraction_sha256 == manifest.extraction_sha256, "both are over the same UTF-8"
+        manifest_sha256 = await self.blobs.put(ref.tenant, manifest.to_bytes())
+        return Extracted(extraction_sha256, manifest_sha256, manifest.length)
+
+    async def _snapshot(self, ref: ResourceRef, history: History, revision: Revision) -> Extracted:
+        assert isinstance(history.state, DatasetState), "the kind says that it is a dataset"
+        identity = wanted_extractor(ref, history, revision.publication)
+        rows = await self._known_rows(ref, revision, identity)
+        rows = rows or await self._converted(ref, history, revision)
+        table = TableSchema(history.state.dataset_id, rows.columns)
+        manifest = DatasetManifest(
+            key=ref.key,
+            snapshot=revision.publication.revision,
+            content_sha256=revision.publication.content_sha256,
+            extraction_sha256=rows.parquet_sha256,
+            extractor=identity,
+            rows=rows.count,
+            columns=tuple((each.name, each.duckdb_type) for each in rows.columns),
+            cards=build_cards(table, history.state.measures),
+        )
+        manifest_sha256 = await self.blobs.put(ref.tenant, manifest.to_bytes())
+        return Extracted(rows.parquet_sha256, manifest_sha256, rows.count)
+
+    async def _known_rows(
+        self, ref: ResourceRef, revision: Revision, identity: str
+    ) -> _Rows | None:
+        """Return the Parquet of an earlier declaration when only the measures are other ones."""
+        known = revision.outcome
+        if known is None or not isinstance(known.result, Extracted):
+            return None
+        if not has_same_rows(known.extractor, identity):
+            return None
+        data = await self.blobs.get(
+            ref.tenant, known.result.manifest_sha256, limit=MANIFEST_BYTES_MAX
+        )
+        manifest = DatasetManifest.from_bytes(data)
+        columns = tuple(column_of(name, type_) for name, type_ in manifest.columns)
+        return _Rows(manifest.extraction_sha256, columns, manifest.rows)
+
+    async def _converted(self, ref: ResourceRef, history: History, revision: Revision) -> _Rows:
+        if _bare(revision.publication.media_type) not in CSV_MEDIA_TYPES:
+            message = "media_type of a snapshot must be text/csv"
+            raise Rejected(message, field="media_type", code="unsupported_media_type")
+        data = await self._content(ref, revision)
+        types = history.declaration.column_types
+        declared = {name: ColumnDeclaration(type=type_) for name, type_ in types.items()}
+        snapshot = await self.converter.convert(data, declared)
+        parquet_sha256 = await self.blobs.put(ref.tenant, snapshot.parquet)
+        return _Rows(parquet_sha256, snapshot.columns, snapshot.row_count)
+
+    async def _content(self, ref: ResourceRef, revision: Revision) -> bytes:
+        publication = revision.publication
+        return await self.blobs.get(
+            ref.tenant, publication.content_sha256, limit=publication.size_bytes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    parquet_sha256: str
+    columns: tuple[Column, ...]
+    count: int
+
+
+def _bare(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()

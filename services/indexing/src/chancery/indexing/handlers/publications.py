@@ -1,0 +1,66 @@
+"""What an event of a source or dataset means for its index state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chancery.events.authority import RevisionPublished, SnapshotPublished
+from chancery.events.envelope import Event, EventData
+from chancery.indexing.domain.history import TRIGGERS, ResourceRef
+from chancery.indexing.domain.standing import Outcome, Revision
+from chancery.indexing.handlers.extraction import Extraction
+from chancery.indexing.handlers.progress import Announcer, Cause, Progress
+from chancery.kernel.errors import Conflict
+from chancery.runtime.telemetry import current_traceparent
+
+ROUNDS_MAX = 4
+"""How often new work may turn up (a declaration that changes meanwhile) within one delivery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publications:
+    """Announces and extracts; the event is only the occasion, the log is what is believed."""
+
+    announcer: Announcer
+    extraction: Extraction
+
+    async def handle(self, ref: ResourceRef, event: Event) -> None:
+        """Bring the index state of `ref` up to its log; a second delivery changes nothing.
+
+        Raises:
+            Conflict, Unavailable: try again later.
+            Corrupt: the resource's history cannot be read; nothing is said of it.
+        """
+        if not isinstance(event.data, TRIGGERS):
+            return
+        found: Mapping[int, Outcome] = {}
+        for _ in range(ROUNDS_MAX):
+            progress = await self.announcer.announce(ref, _cause(event), found)
+            waiting = _own_work(event.data, progress)
+            if not waiting:
+                return
+            found = {
+                one.publication.revision: await self.extraction.run(ref, progress.history, one)
+                for one in waiting
+            }
+        message = f"{ref.kind} {ref.key!r} changes faster than it can be extracted"
+        raise Conflict(message, code="changing_too_fast")
+
+
+def _own_work(data: EventData, progress: Progress) -> tuple[Revision, ...]:
+    """Return what this delivery extracts: a publication its own revision, others all there is."""
+    match data:
+        case RevisionPublished():
+            own = data.revision
+        case SnapshotPublished():
+            own = data.snapshot
+        case _:
+            return progress.unextracted
+    return tuple(one for one in progress.unextracted if one.publication.revision == own)
+
+
+def _cause(event: Event) -> Cause:
+    envelope = event.envelope
+    traceparent = current_traceparent() or envelope.traceparent
+    return Cause(envelope.id, envelope.correlationid, traceparent)

@@ -1,0 +1,68 @@
+"""What indexing needs of the world; the adapters and the tests' fakes provide it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from chancery.events.envelope import Event, EventData
+from chancery.indexing.domain.history import ResourceRef
+from chancery.indexing.domain.page import Page
+from chancery.tabular.schema import ColumnDeclaration
+from chancery.tabular.snapshot import Snapshot
+
+
+class AuthorityLog(Protocol):
+    """The events of one resource on AUTHORITY, read from the stream's leader."""
+
+    def read(self, ref: ResourceRef, after: int) -> AsyncGenerator[tuple[int, EventData]]:
+        """Yield (sequence, data) above `after`, in order, to the end.
+
+        Raises:
+            UnreadableHistory: for an event that this build cannot decode.
+            Unavailable: when the stream is away.
+        """
+        ...
+
+
+class IndexLog(Protocol):
+    """The events of one resource on INDEX."""
+
+    async def append(self, ref: ResourceRef, event: Event, *, expect_last: int) -> int:
+        """Append `event` and return its sequence, when the subject still ends at `expect_last`.
+
+        Raises:
+            LogMoved: when it ends elsewhere, or holds this event already; read on, then decide.
+            Unavailable: when it is not known to be stored.
+        """
+        ...
+
+    def read(self, ref: ResourceRef, after: int) -> AsyncGenerator[tuple[int, EventData]]:
+        """Yield (sequence, data) above `after`, in order, to the end."""
+        ...
+
+
+class Ledger(Protocol):
+    """The pages of all resources; one holder of a page at a time, across processes."""
+
+    def open(self, ref: ResourceRef) -> AbstractAsyncContextManager[Page]:
+        """Lock the page of `ref`; leaving normally stores it, an exception forgets the changes.
+
+        Raises:
+            Unavailable: when the store is away, or another holder keeps the page too long.
+        """
+        ...
+
+
+class Converter(Protocol):
+    """Turns a CSV file into a snapshot, in a process that can be killed."""
+
+    async def convert(self, data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:
+        """Return the snapshot.
+
+        Raises:
+            Rejected: with a stable code, when the file or its declaration does not allow one.
+            Unavailable: when no worker could take it now.
+        """
+        ...

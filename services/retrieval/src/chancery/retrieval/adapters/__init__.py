@@ -1,0 +1,1 @@
+"""The ports of retrieval over tantivy and files."""

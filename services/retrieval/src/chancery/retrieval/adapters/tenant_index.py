@@ -1,0 +1,217 @@
+"""One tenant's tantivy index: entries by pin, and the position it stands at, in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tantivy import (
+    DocAddress,
+    Document,
+    Index,
+    IndexWriter,
+    Occur,
+    Query,
+    Schema,
+    SchemaBuilder,
+    Searcher,
+)
+
+from chancery.retrieval.adapters.words import ANALYZERS, prepare, question_terms
+from chancery.retrieval.domain.entries import Entry, EntryKind, Pin, RevisionRef
+from chancery.retrieval.domain.gathering import Hit
+from chancery.retrieval.errors import IndexBroken, IndexInUse
+
+WRITER_HEAP_BYTES = 32 * 1024 * 1024
+"""When the writer's memory is full it starts a segment; the engine needs at least 15 MB."""
+
+_MARKER = 0
+"""A document that says: all entries of this pin are here."""
+
+_POSITION = 3
+"""The one document that says how far the index has come, in `start`."""
+
+_KINDS: dict[EntryKind, int] = {"passage": 1, "measure": 2}
+
+
+def _schema() -> Schema:
+    builder = SchemaBuilder()
+    builder.add_unsigned_field("kind", indexed=True, fast=True)
+    builder.add_unsigned_field("revision", indexed=True)
+    builder.add_unsigned_field("pin", indexed=True, fast=True)
+    for name in ("ordinal", "start", "end"):
+        builder.add_unsigned_field(name, fast=True)
+    builder.add_text_field("name", stored=True, tokenizer_name="raw", index_option="basic")
+    for language in ANALYZERS:
+        builder.add_text_field(language, tokenizer_name=language, index_option="freq")
+    return builder.build()
+
+
+_SCHEMA = _schema()
+
+
+@dataclass(slots=True)
+class TenantIndex:
+    """An open index; `position` is the INDEX sequence up to which it holds everything."""
+
+    tenant: str
+    index: Index
+    searcher: Searcher
+    position: int = 0
+    writer: IndexWriter | None = None
+
+    @classmethod
+    def open(cls, tenant: str, folder: Path) -> TenantIndex:
+        """Open the index in `folder`, or make it there.
+
+        Raises:
+            IndexBroken: when what is there cannot be read.
+        """
+        with engine_errors(tenant):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            index = Index(_SCHEMA, path=str(folder))
+            for language, analyzer in ANALYZERS.items():
+                index.register_tokenizer(language, analyzer)
+            opened = cls(tenant, index, index.searcher())
+            opened.position = opened.read_position()
+        return opened
+
+    def read_position(self) -> int:
+        """Return the position that the last commit wrote, 0 for an empty index."""
+        found = self.searcher.search(_of_kind(_POSITION), 1, count=False).hits
+        values = self.searcher.fast_field_values("start", [address for _, address in found])
+        return int(values[0] or 0) if values else 0
+
+    def replace(self, ref: RevisionRef, pin: Pin | None, entries: Sequence[Entry]) -> None:
+        """Put `entries` in the place of what is there of `ref`, from the next commit on."""
+        with engine_errors(self.tenant):
+            writer = self._open_writer()
+            writer.delete_documents_by_query(_term("revision", ref.number))
+            if pin is None:
+                return
+            for entry in entries:
+                writer.add_document(_entry_document(ref, pin, entry))
+            writer.add_document(_document(_MARKER, revision=ref.number, pin=pin.number))
+
+    def commit(self, position: int) -> None:
+        """Make the replacements and `position` durable and searchable at once."""
+        with engine_errors(self.tenant):
+            writer = self._open_writer()
+            writer.delete_documents_by_query(_term("kind", _POSITION))
+            writer.add_document(_document(_POSITION, start=position))
+            writer.commit()
+            self.index.reload()
+            self.searcher = self.index.searcher()
+        self.position = position
+
+    def release_writer(self) -> None:
+        """Give the writer's memory and lock back; what was not committed is forgotten."""
+        self.writer = None
+
+    def search(
+        self, question: str, pins: Collection[int], *, kind: EntryKind, limit: int
+    ) -> tuple[Hit, ...]:
+        """Return the best entries of `kind` among `pins`, best first."""
+        words = [
+            (Occur.Should, Query.term_query(_SCHEMA, field, term, "freq"))
+            for field, term in question_terms(question)
+        ]
+        if not words or not pins:
+            return ()
+        query = Query.boolean_query(
+            [
+                (Occur.Must, _among(pins)),
+                (Occur.Must, _of_kind(_KINDS[kind])),
+                (Occur.Must, Query.boolean_query(words)),
+            ]
+        )
+        with engine_errors(self.tenant):
+            searcher = self.searcher
+            found = searcher.search(query, limit, count=False).hits
+            return _hits(searcher, [address for _, address in found], named=kind == "measure")
+
+    def confirmed(self, pins: Collection[int]) -> frozenset[int]:
+        """Return those of `pins` whose entries are here."""
+        if not pins:
+            return frozenset()
+        query = Query.boolean_query([(Occur.Must, _among(pins)), (Occur.Must, _of_kind(_MARKER))])
+        with engine_errors(self.tenant):
+            searcher = self.searcher
+            found = searcher.search(query, len(pins), count=False).hits
+            return frozenset(_numbers(searcher, "pin", [address for _, address in found]))
+
+    def _open_writer(self) -> IndexWriter:
+        if self.writer is None:
+            self.writer = self.index.writer(WRITER_HEAP_BYTES, 1)
+        return self.writer
+
+
+@contextmanager
+def engine_errors(tenant: str) -> Generator[None]:
+    """Turn whatever the engine raises, its panics included, into `IndexBroken`."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if "LockBusy" in str(error):
+            message = "another process writes to this index folder; set another data_dir"
+            raise IndexInUse(message) from error
+        raise IndexBroken(tenant) from error
+    except BaseException as error:
+        # A panic of the engine is no Exception; its class cannot be imported.
+        if type(error).__name__ == "PanicException":
+            raise IndexBroken(tenant) from error
+        raise
+
+
+def _among(pins: Collection[int]) -> Query:
+    return Query.const_score_query(Query.term_set_query(_SCHEMA, "pin", list(pins)), 0.0)
+
+
+def _of_kind(kind: int) -> Query:
+    return Query.const_score_query(_term("kind", kind), 0.0)
+
+
+def _term(field: str, value: int) -> Query:
+    # Deleting by term leaves documents of unsigned fields where they are (tantivy-py 0.27).
+    return Query.term_query(_SCHEMA, field, value)
+
+
+def _entry_document(ref: RevisionRef, pin: Pin, entry: Entry) -> Document:
+    document = _document(
+        _KINDS[entry.kind],
+        revision=ref.number,
+        pin=pin.number,
+        ordinal=entry.ordinal,
+        start=entry.start,
+        end=entry.end,
+    )
+    if entry.name:
+        document.add_text("name", entry.name)
+    prepared = prepare(entry.text)
+    for language in ANALYZERS:
+        document.add_text(language, prepared)
+    return document
+
+
+def _document(kind: int, **numbers: int) -> Document:
+    document = Document()
+    document.add_unsigned("kind", kind)
+    for name, value in numbers.items():
+        document.add_unsigned(name, value)
+    return document
+
+
+def _hits(searcher: Searcher, found: list[DocAddress], *, named: bool) -> tuple[Hit, ...]:
+    columns = (_numbers(searcher, name, found) for name in ("pin", "ordinal", "start", "end"))
+    names = [_name(searcher, address) for address in found] if named else [""] * len(found)
+    return tuple(Hit(*values) for values in zip(*columns, names, strict=True))
+
+
+def _numbers(searcher: Searcher, field: str, found: list[DocAddress]) -> list[int]:
+    return [int(value or 0) for value in searcher.fast_field_values(field, found)]
+
+
+def _name(searcher: Searcher, address: DocAddress) -> str:
+    return str(searcher.doc(address).get_first("name") or "")

@@ -1,0 +1,107 @@
+"""The search indexes of all tenants below one folder: a directory each, opened when needed."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chancery.retrieval.adapters.tenant_index import TenantIndex
+from chancery.retrieval.domain.entries import Entry, EntryKind, Pin, RevisionRef
+from chancery.retrieval.domain.gathering import Hit
+from chancery.retrieval.errors import IndexBroken
+
+WRITERS_MAX = 8
+"""Open writers; each keeps memory, and merges the segments of its index meanwhile."""
+
+_log = logging.getLogger("chancery.retrieval")
+
+
+@dataclass(slots=True)
+class TenantIndexes:
+    """The `SearchIndex` over folders `<root>/<tenant>`.
+
+    `writing` are the indexes with an open writer, the one used last at the end.
+    """
+
+    root: Path
+    opened: dict[str, TenantIndex] = field(default_factory=dict[str, TenantIndex])
+    writing: dict[str, TenantIndex] = field(default_factory=dict[str, TenantIndex])
+
+    @classmethod
+    def open(cls, root: Path) -> TenantIndexes:
+        """Open every index below `root`; one that cannot be read is dropped."""
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = cls(root)
+        for folder in sorted(root.iterdir()):
+            if folder.is_dir():
+                found._try_open(folder.name)
+        return found
+
+    def position(self, tenant: str) -> int:
+        """Return the tenant's position; see `SearchIndex.position`."""
+        known = self.opened.get(tenant)
+        return 0 if known is None else known.position
+
+    def positions(self) -> dict[str, int]:
+        """Return every tenant's position; see `SearchIndex.positions`."""
+        return {tenant: index.position for tenant, index in self.opened.items()}
+
+    def replace(
+        self, tenant: str, ref: RevisionRef, pin: Pin | None, entries: Sequence[Entry]
+    ) -> None:
+        """Replace a revision's entries; see `SearchIndex.replace`."""
+        self._for_writing(tenant).replace(ref, pin, entries)
+
+    def commit(self, tenant: str, position: int) -> None:
+        """Commit; see `SearchIndex.commit`."""
+        self._for_writing(tenant).commit(position)
+
+    def drop(self, tenant: str) -> None:
+        """Remove the index with its folder; see `SearchIndex.drop`."""
+        known = self.opened.pop(tenant, None)
+        self.writing.pop(tenant, None)
+        if known is not None:
+            known.release_writer()
+        shutil.rmtree(self.root / tenant, ignore_errors=True)
+
+    def search(
+        self,
+        tenant: str,
+        question: str,
+        pins: Collection[int],
+        *,
+        kind: EntryKind,
+        limit: int,
+    ) -> tuple[Hit, ...]:
+        """Search; see `SearchIndex.search`."""
+        known = self.opened.get(tenant)
+        return () if known is None else known.search(question, pins, kind=kind, limit=limit)
+
+    def confirmed(self, tenant: str, pins: Collection[int]) -> frozenset[int]:
+        """Tell which pins are indexed; see `SearchIndex.confirmed`."""
+        known = self.opened.get(tenant)
+        return frozenset() if known is None else known.confirmed(pins)
+
+    def close(self) -> None:
+        """Give all writers back."""
+        while self.writing:
+            self.writing.popitem()[1].release_writer()
+
+    def _for_writing(self, tenant: str) -> TenantIndex:
+        index = self.opened.get(tenant) or TenantIndex.open(tenant, self.root / tenant)
+        self.opened[tenant] = index
+        self.writing.pop(tenant, None)
+        self.writing[tenant] = index
+        while len(self.writing) > WRITERS_MAX:
+            self.writing.pop(next(iter(self.writing))).release_writer()
+        return index
+
+    def _try_open(self, tenant: str) -> None:
+        try:
+            self.opened[tenant] = TenantIndex.open(tenant, self.root / tenant)
+        except IndexBroken:
+            _log.warning("the search index of tenant %s cannot be read; building it again", tenant)
+            self.drop(tenant)

@@ -1,0 +1,93 @@
+"""Puts the service together and runs it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from chancery.bus.connection import Connection
+from chancery.events.envelope import Event
+from chancery.events.topology import RETRIEVAL_RUNS, consumer
+from chancery.kernel.clock import SystemClock
+from chancery.retrieval.adapters.checkpoint import FileCheckpoint
+from chancery.retrieval.adapters.streams import StreamIndexLog, StreamRunLog
+from chancery.retrieval.adapters.tenant_indexes import TenantIndexes
+from chancery.retrieval.handlers.following import Following
+from chancery.retrieval.handlers.gathering import Gathering
+from chancery.retrieval.handlers.loading import Loading
+from chancery.retrieval.settings import RetrievalSettings
+from chancery.runtime.delivery import Delivery
+from chancery.runtime.parking import Parking, PostgresParking
+from chancery.runtime.service import Service
+from chancery.store.blobs import Blobs, open_blobs
+from chancery.store.pool import PoolLimits, open_pool
+
+LIMITS = PoolLimits(connections_max=4)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """The two halves of the service over one index."""
+
+    following: Following
+    gathering: Gathering
+
+    async def gather(self, event: Event, delivery: Delivery) -> None:
+        """Handle one admitted run; see `Gathering.handle`."""
+        await self.gathering.handle(event, attempt=delivery.attempt)
+
+    async def not_ready(self) -> str | None:
+        """Return why the index cannot be searched yet."""
+        return self.following.reason
+
+
+@asynccontextmanager
+async def open_retrieval(
+    connection: Connection, settings: RetrievalSettings, blobs: Blobs, parking: Parking
+) -> AsyncGenerator[Retrieval]:
+    """Open the indexes below `data_dir` and put both halves over them."""
+    indexes = await asyncio.to_thread(TenantIndexes.open, settings.index_folder)
+    following = Following(
+        log=StreamIndexLog(connection),
+        index=indexes,
+        checkpoint=FileCheckpoint(settings.checkpoint_file),
+        loading=Loading(blobs),
+        parking=parking,
+    )
+    runs = StreamRunLog(connection)
+    gathering = Gathering(following, indexes, runs, blobs, SystemClock())
+    try:
+        yield Retrieval(following, gathering)
+    finally:
+        await asyncio.to_thread(indexes.close)
+
+
+async def serve(settings: RetrievalSettings) -> None:
+    """Run retrieval until it is told to stop.
+
+    Raises:
+        Rejected: a setting is missing.
+        Unavailable: NATS, PostgreSQL, their topology or the blobs are away.
+    """
+    dsn, blobs_url = settings.require_dsn(), settings.require_blobs_url()
+    service = Service("retrieval", settings)
+    async with AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(service.open())
+        pool = await stack.enter_async_context(
+            await open_pool(dsn, name="chancery-retrieval", limits=LIMITS)
+        )
+        parking = PostgresParking(pool, "retrieval")
+        retrieval = await stack.enter_async_context(
+            open_retrieval(opened.connection, settings, open_blobs(blobs_url), parking)
+        )
+        service.background("index", retrieval.following.run)
+        service.ready_check("index", retrieval.not_ready)
+        service.worker(
+            consumer(RETRIEVAL_RUNS),
+            retrieval.gather,
+            parking=parking,
+            workers=settings.workers,
+        )
+        await service.run()

@@ -1,0 +1,1 @@
+"""What is indexed, what is searched and what is gathered: pure."""

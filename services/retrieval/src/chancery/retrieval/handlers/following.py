@@ -1,0 +1,194 @@
+"""Following the INDEX stream: every ready revision becomes searchable, every other one is not.
+
+A stretch of the stream is applied as one commit per tenant, together with the position; whatever
+arrived meanwhile is the next stretch, so that a lone event is searchable at once and many share a
+commit. Applying the same stretch twice gives the same index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from chancery.bus.load import Stored
+from chancery.events.codec import decode
+from chancery.events.topology import RETRIEVAL_INDEX, consumer
+from chancery.kernel.errors import Corrupt, Rejected
+from chancery.retrieval.domain.changes import Change, IndexEvent, TenantChanges, changes_by_tenant
+from chancery.retrieval.domain.entries import Entry
+from chancery.retrieval.domain.mark import Mark, start_from
+from chancery.retrieval.errors import IndexBroken
+from chancery.retrieval.handlers.loading import Loading
+from chancery.retrieval.ports import Checkpoint, IndexLog, SearchIndex
+from chancery.runtime.parking import ParkedMessage, Parking, tenant_of
+
+LOADS_AT_ONCE = 8
+"""Revisions whose blobs are read at the same time."""
+
+MARK_EVERY_S = 5.0
+"""How long a busy reader goes on before it leaves a mark; an idle one leaves it at once."""
+
+
+@dataclass(slots=True)
+class Following:
+    """The one reader of this process; `position` is how far the indexes have come.
+
+    `reason` says why the indexes are not ready to be searched, None when they are.
+    """
+
+    log: IndexLog
+    index: SearchIndex
+    checkpoint: Checkpoint
+    loading: Loading
+    parking: Parking
+    position: int = 0
+    reason: str | None = "starting"
+    _target: int = 0
+    _created: datetime | None = None
+    _marked: int = -1
+    _marked_at: float = 0.0
+    _broken: str | None = None
+    _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def run(self) -> None:
+        """Follow for ever.
+
+        Raises:
+            Unavailable: stream, blobs or database are away, or an index broke; run again.
+        """
+        try:
+            after = await self._start()
+            async with aclosing(self.log.read(after)) as batches:
+                async for batch in batches:
+                    await self._take(batch)
+        except IndexBroken as error:
+            self.reason = error.detail
+            await asyncio.to_thread(self.index.drop, error.tenant)
+            raise
+
+    async def reached(self, tenant: str, sequence: int, *, within_s: float) -> int:
+        """Wait until the tenant's index holds everything up to `sequence`; return its position.
+
+        Time running out is no error: the position tells.
+        """
+        try:
+            async with asyncio.timeout(within_s), self._moved:
+                await self._moved.wait_for(lambda: self.position_of(tenant) >= sequence)
+        except TimeoutError:
+            pass
+        return self.position_of(tenant)
+
+    def position_of(self, tenant: str) -> int:
+        """Return the sequence up to which the tenant's index holds everything."""
+        return max(self.position, self.index.position(tenant))
+
+    def report_broken(self, tenant: str) -> None:
+        """Have the tenant's index dropped and built again; a search found it unreadable."""
+        self._broken = tenant
+
+    async def _start(self) -> int:
+        state = await self.log.state()
+        mark = await asyncio.to_thread(self.checkpoint.load)
+        positions = self.index.positions()
+        start = start_from(mark, stream_created=state.created, last=state.last, positions=positions)
+        if start.fresh:
+            for tenant in positions:
+                await asyncio.to_thread(self.index.drop, tenant)
+        self._created, self._target = state.created, state.last
+        self.position = start.after
+        await self._leave_mark()
+        await self._announce()
+        return start.after
+
+    async def _take(self, batch: list[Stored]) -> None:
+        if self._broken is not None:
+            tenant, self._broken = self._broken, None
+            raise IndexBroken(tenant)
+        if batch:
+            stored = {one.sequence: one for one in batch}
+            events = [event for one in batch if (event := await self._read(one)) is not None]
+            for tenant, changes in changes_by_tenant(events).items():
+                await self._apply(tenant, changes, stored)
+            self.position = batch[-1].sequence
+            await self._announce()
+        if not batch or time.monotonic() - self._marked_at > MARK_EVERY_S:
+            await self._leave_mark()
+
+    async def _read(self, stored: Stored) -> IndexEvent | None:
+        try:
+            return _index_event(stored)
+        except Corrupt as error:
+            await self._park(stored, error.code)
+            return None
+
+    async def _apply(self, tenant: str, changes: TenantChanges, stored: dict[int, Stored]) -> None:
+        held = self.index.position(tenant)
+        waiting = [one for one in changes.by_revision.values() if one.sequence > held]
+        for begin in range(0, len(waiting), LOADS_AT_ONCE):
+            some = waiting[begin : begin + LOADS_AT_ONCE]
+            loaded = await self._load_all(tenant, some, stored)
+            for change, entries in zip(some, loaded, strict=True):
+                pin = None if entries is None else change.pin
+                await asyncio.to_thread(self.index.replace, tenant, change.ref, pin, entries or ())
+        if waiting:
+            await asyncio.to_thread(self.index.commit, tenant, max(stored))
+
+    async def _load_all(
+        self, tenant: str, changes: list[Change], stored: dict[int, Stored]
+    ) -> list[tuple[Entry, ...] | None]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._load(tenant, one, stored)) for one in changes]
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        return [task.result() for task in tasks]
+
+    async def _load(
+        self, tenant: str, change: Change, stored: dict[int, Stored]
+    ) -> tuple[Entry, ...] | None:
+        """Return the entries, or None for a revision that is not to be found."""
+        if change.pin is None:
+            return None
+        try:
+            return await self.loading.entries(tenant, change.pin)
+        except (Rejected, Corrupt) as error:
+            await self._park(stored[change.sequence], error.code)
+            return None
+
+    async def _park(self, stored: Stored, reason: str) -> None:
+        own = consumer(RETRIEVAL_INDEX)
+        await self.parking.park(
+            ParkedMessage(
+                stream=own.stream,
+                consumer=own.name,
+                stored=stored,
+                reason=reason,
+                attempts=1,
+                tenant=tenant_of(stored.subject),
+            )
+        )
+
+    async def _announce(self) -> None:
+        behind = max(0, self._target - self.position)
+        self.reason = f"{behind} index events to go" if behind else None
+        async with self._moved:
+            self._moved.notify_all()
+
+    async def _leave_mark(self) -> None:
+        assert self._created is not None, "the stream was looked at before it is read"
+        if self.position != self._marked:
+            mark = Mark(self._created, self.position, self.index.positions())
+            await asyncio.to_thread(self.checkpoint.store, mark)
+            self._marked = self.position
+        self._marked_at = time.monotonic()
+
+
+def _index_event(stored: Stored) -> IndexEvent:
+    event = decode(stored.payload)
+    if event.tenant != tenant_of(stored.subject):
+        message = "the event is of another tenant than its subject"
+        raise Corrupt(message, code="foreign_tenant")
+    return IndexEvent(stored.sequence, event.tenant, event.data)
