@@ -1,0 +1,138 @@
+"""Strict CSV (RFC 4180, UTF-8, commas): every doubtful file is refused, no row is repaired.
+
+Refusals name a row or a column by number, never by its content.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from chancery.kernel.errors import Rejected, TooLarge
+
+COLUMNS_MAX = 500
+ROWS_MAX = 1_000_000
+COLUMN_NAME_CHARACTERS_MAX = 64
+_NO_RECORD: tuple[int, list[str]] = (1, [])
+
+
+@dataclass(frozen=True, slots=True)
+class CsvHeader:
+    """The column names in order, and how many rows follow them."""
+
+    columns: tuple[str, ...]
+    rows: int
+
+
+def check_csv(data: bytes) -> CsvHeader:
+    """Read all of `data` and return its header.
+
+    Raises:
+        Rejected: with a code that starts with `csv_`; `TooLarge` where a bound is exceeded.
+    """
+    text = _decoded(data)
+    columns = _header(text)
+    return CsvHeader(columns, sum(1 for _ in _rows(text, len(columns))))
+
+
+def read_rows(data: bytes) -> Iterator[list[str]]:
+    """Yield the rows below the header, checked as `check_csv` does; an empty field is ``""``.
+
+    Raises:
+        Rejected: as `check_csv`.
+    """
+    text = _decoded(data)
+    yield from _rows(text, len(_header(text)))
+
+
+def _decoded(data: bytes) -> str:
+    if b"\x00" in data:
+        raise _refused("the CSV file holds a NUL byte; remove it", "csv_nul")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _refused("the CSV file is not valid UTF-8; convert it", "csv_invalid_utf8") from error
+    if not text.strip():
+        raise _refused("the CSV file is empty; it needs a header row", "csv_empty")
+    return text
+
+
+def _header(text: str) -> tuple[str, ...]:
+    _, first = next(_records(text), _NO_RECORD)
+    if not first:
+        raise _refused("the CSV file starts with an empty line, not with a header", "csv_no_header")
+    if len(first) > COLUMNS_MAX:
+        raise _too_large(
+            f"the CSV file has more than {COLUMNS_MAX} columns", "csv_too_many_columns"
+        )
+    for number, name in enumerate(first, start=1):
+        _check_name(name, number)
+    seen = Counter(name.casefold() for name in first)
+    repeated = [number for number, name in enumerate(first, start=1) if seen[name.casefold()] > 1]
+    if repeated:
+        numbers = " and ".join(str(number) for number in repeated[:2])
+        detail = f"columns {numbers} of the CSV file have the same name (case does not count)"
+        raise _refused(detail, "csv_duplicate_column")
+    return tuple(first)
+
+
+def _check_name(name: str, number: int) -> None:
+    if not name.strip():
+        raise _refused(f"column {number} of the CSV file has no name", "csv_empty_column_name")
+    if len(name) > COLUMN_NAME_CHARACTERS_MAX:
+        detail = (
+            f"the name of column {number} is longer than {COLUMN_NAME_CHARACTERS_MAX} characters"
+        )
+        raise _refused(detail, "csv_column_name")
+    if not name.isprintable() or name != name.strip():
+        detail = f"the name of column {number} has a control character or a space at an end"
+        raise _refused(detail, "csv_column_name")
+
+
+def _rows(text: str, width: int) -> Iterator[list[str]]:
+    records = _records(text)
+    next(records)
+    blank_row = 0
+    for count, (number, record) in enumerate(records, start=1):
+        if count > ROWS_MAX:
+            raise _too_large(f"the CSV file has more than {ROWS_MAX} rows", "csv_too_many_rows")
+        if not record:
+            blank_row = blank_row or number
+            continue
+        if blank_row:
+            raise _ragged(blank_row, 0, width)
+        if len(record) != width:
+            raise _ragged(number, len(record), width)
+        yield record
+
+
+def _records(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (row number, fields); the header is row 1 and an empty line has no fields."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    number = 1
+    while True:
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            detail = f"row {number} of the CSV file has broken quoting or too long a field"
+            raise _refused(detail, "csv_malformed_row") from error
+        yield number, record
+        number += 1
+
+
+def _ragged(number: int, found: int, width: int) -> Rejected:
+    detail = f"row {number} of the CSV file has {found} fields where the header has {width}"
+    return _refused(detail, "csv_ragged_row")
+
+
+def _refused(detail: str, code: str) -> Rejected:
+    return Rejected(detail, field="snapshot", code=code)
+
+
+def _too_large(detail: str, code: str) -> TooLarge:
+    return TooLarge(detail, field="snapshot", code=code)

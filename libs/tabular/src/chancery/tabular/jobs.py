@@ -1,0 +1,158 @@
+"""What the parent asks of a worker and what it gets back, as frames (a JSON header, then bytes)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chancery.kernel.canonical import Json, canonical_bytes, parse_json
+from chancery.tabular.plan import Plan
+from chancery.tabular.preview import PREVIEW_BYTES_MAX, ROWS_MAX, Result, Row
+from chancery.tabular.schema import ColumnDeclaration, TableSchema, column_of
+from chancery.tabular.snapshot import Snapshot
+from chancery.tabular.tree import as_integer, as_items, as_object, as_text
+
+CARRIED_BYTES_MAX = 4 * 1024 * 1024
+"""The rows of one dataset that a bundle carries, at most."""
+
+ROWS_ALL_MAX = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one worker process; *Units* stand in the names."""
+
+    rows_max: int = ROWS_MAX
+    preview_bytes_max: int = PREVIEW_BYTES_MAX
+    query_s: float = 10.0
+    convert_s: float = 60.0
+    queue_s: float = 30.0
+    memory_bytes: int = 512 * 1024 * 1024
+    address_space_bytes: int = 4 * 1024 * 1024 * 1024
+    message_bytes_max: int = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Only rows whose `column` is one of `values` (canonical texts) are loaded; NULL never is."""
+
+    column: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A pinned snapshot with the columns and rows of it that the caller may read.
+
+    `schema` holds the visible columns only. All `filters` must hold; their columns may be hidden.
+    """
+
+    schema: TableSchema
+    parquet: bytes = field(repr=False)
+    filters: tuple[RowFilter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowTable:
+    """The authorised rows of a table as canonical texts, as a bundle carries them.
+
+    A table of which no column is read (`COUNT(*)`) has rows without fields.
+    """
+
+    schema: TableSchema
+    rows: tuple[Row, ...] = field(repr=False)
+
+
+def query_job(plan: Plan, tables: Sequence[Table | RowTable], limits: Limits) -> list[bytes]:
+    """Return the frames that ask for the first rows of a plan's statement."""
+    reads: Mapping[str, Json] = {name: list(columns) for name, columns in plan.reads.items()}
+    header: Mapping[str, Json] = {
+        "kind": "query",
+        "sql": plan.query.canonical_sql,
+        "flat": plan.flat,
+        "reads": reads,
+        "tables": [_table_json(each) for each in tables],
+        **_limits_json(limits, limits.query_s),
+    }
+    return [canonical_bytes(header), *(_table_bytes(each) for each in tables)]
+
+
+def rows_job(table: Table, limits: Limits) -> list[bytes]:
+    """Return the frames that ask for all rows of `table`."""
+    header: Mapping[str, Json] = {
+        "kind": "rows",
+        "tables": [_table_json(table)],
+        **_limits_json(limits, limits.query_s),
+        "rows_max": ROWS_ALL_MAX,
+        "bytes_max": CARRIED_BYTES_MAX,
+    }
+    return [canonical_bytes(header), table.parquet]
+
+
+def convert_job(
+    data: bytes, declared: Mapping[str, ColumnDeclaration], limits: Limits
+) -> list[bytes]:
+    """Return the frames that ask for the Parquet form of a CSV file."""
+    header: Mapping[str, Json] = {
+        "kind": "convert",
+        "declared": {name: each.type for name, each in declared.items()},
+        **_limits_json(limits, limits.convert_s),
+    }
+    return [canonical_bytes(header), data]
+
+
+def reply_bytes_max(rows_bytes: int) -> int:
+    """Return the largest reply whose rows hold `rows_bytes`: twice that, and 1 MiB of columns."""
+    return 2 * rows_bytes + 1024 * 1024
+
+
+def read_result(frames: Sequence[bytes]) -> Result:
+    """Return the reply to a query or rows job."""
+    reply = as_object(parse_json(frames[0]))
+    columns = tuple(
+        (as_text(as_items(each)[0]), as_text(as_items(each)[1]))
+        for each in as_items(reply["columns"])
+    )
+    rows = tuple(row_of(each) for each in as_items(reply["rows"]))
+    return Result(columns, rows, truncated=reply["truncated"] is True)
+
+
+def read_snapshot(frames: Sequence[bytes]) -> Snapshot:
+    """Return the reply to a convert job."""
+    reply = as_object(parse_json(frames[0]))
+    columns = tuple(
+        column_of(as_text(as_items(each)[0]), as_text(as_items(each)[1]))
+        for each in as_items(reply["columns"])
+    )
+    return Snapshot(frames[1], columns, as_integer(reply["row_count"]))
+
+
+def row_of(value: Json) -> Row:
+    """Return a row of canonical texts from its JSON array."""
+    return tuple(None if each is None else as_text(each) for each in as_items(value))
+
+
+def _table_json(table: Table | RowTable) -> Json:
+    filters = table.filters if isinstance(table, Table) else ()
+    return {
+        "name": table.schema.name,
+        "columns": [[each.name, each.duckdb_type] for each in table.schema.columns],
+        "source": "parquet" if isinstance(table, Table) else "rows",
+        "filters": [{"column": each.column, "values": list(each.values)} for each in filters],
+    }
+
+
+def _table_bytes(table: Table | RowTable) -> bytes:
+    if isinstance(table, Table):
+        return table.parquet
+    return canonical_bytes([list(row) for row in table.rows])
+
+
+def _limits_json(limits: Limits, deadline_s: float) -> Mapping[str, Json]:
+    return {
+        "rows_max": limits.rows_max,
+        "bytes_max": limits.preview_bytes_max,
+        "deadline_ms": int(deadline_s * 1000),
+        "memory_bytes": limits.memory_bytes,
+        "address_space_bytes": limits.address_space_bytes,
+    }

@@ -1,0 +1,115 @@
+"""The second opinion: which columns a statement reads, derived by sqlglot and not by DuckDB.
+
+The worker compares the answer with what DuckDB's binder reads on an empty twin of the tables and
+refuses on any difference. sqlglot never writes what runs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from chancery.kernel.canonical import Json
+from chancery.tabular.gate import GatedQuery
+from chancery.tabular.refusals import refusal
+from chancery.tabular.schema import TableSchema, ambiguous_table, find_table, fold
+from chancery.tabular.tree import as_items, as_text, objects_within
+
+Reads: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Native table name to the native names of the columns read, both sorted."""
+
+_NO_COLUMN = "__no_column"
+"""Stands for the columns of a table of which none is read; no statement can name it."""
+
+# sqlglot logs the statement when it falls back; a statement is content and belongs into no log.
+logging.getLogger("sqlglot").disabled = True
+
+
+def tables_of(query: GatedQuery, schemas: Sequence[TableSchema]) -> tuple[TableSchema, ...]:
+    """Return the pinned tables that `query` names.
+
+    Raises:
+        Rejected: `sql_unknown_table` or `sql_ambiguous_table`.
+    """
+    found = {table.name: table for table in (find_table(name, schemas) for name in query.tables)}
+    if len({fold(name) for name in found}) != len(found):
+        raise ambiguous_table()
+    return tuple(found[name] for name in sorted(found))
+
+
+def reads_of(query: GatedQuery, tables: Sequence[TableSchema]) -> Reads:
+    """Return the columns that `query` reads of `tables`, filters and orders included.
+
+    Raises:
+        Rejected: `sql_unknown_column` or `sql_lineage_unresolved`.
+    """
+    _check_names(query.node, tables)
+    found: dict[str, set[str]] = {fold(each.name): set() for each in tables}
+    try:
+        for table, column in _pairs(query.canonical_sql, tables):
+            found[table].add(column)
+    except (SqlglotError, RecursionError, KeyError, ValueError, AttributeError) as error:
+        raise refusal("sql_lineage_unresolved") from error
+    return {
+        each.name: tuple(sorted(_native(each, name) for name in found[fold(each.name)]))
+        for each in tables
+    }
+
+
+def _check_names(node: Mapping[str, Json], tables: Sequence[TableSchema]) -> None:
+    """Refuse a bare name that is neither a column nor a result's alias.
+
+    To DuckDB such a name can be a whole row (`SELECT t FROM t`) or a hidden call (`current_user`).
+    """
+    known = {fold(column.name) for table in tables for column in table.columns}
+    aliases = {
+        fold(as_text(each["alias"]))
+        for each in objects_within(node)
+        if each.get("class") and each.get("alias")
+    }
+    for each in objects_within(node):
+        if each.get("class") != "COLUMN_REF":
+            continue
+        names = as_items(each["column_names"])
+        if fold(as_text(names[-1])) not in known | aliases:
+            raise refusal("sql_unknown_column")
+
+
+def _pairs(sql: str, tables: Sequence[TableSchema]) -> Iterator[tuple[str, str]]:
+    schema: dict[str, object] = {
+        fold(table.name): {fold(each.name): each.duckdb_type for each in table.columns}
+        or {_NO_COLUMN: "BOOLEAN"}
+        for table in tables
+    }
+    expression = sqlglot.parse_one(sql, dialect="duckdb")
+    qualified = qualify(
+        expression, schema=schema, dialect="duckdb", quote_identifiers=False, identify=False
+    )
+    for scope in traverse_scope(qualified):
+        for column in scope.columns:
+            source = _source(scope, column.table)
+            if isinstance(source, exp.Table):
+                yield fold(source.name), fold(column.name)
+
+
+def _source(scope: Scope, alias: str) -> object:
+    current: Scope | None = scope
+    while current is not None:
+        if alias in current.sources:
+            return current.sources[alias]
+        current = current.parent
+    return None
+
+
+def _native(table: TableSchema, name: str) -> str:
+    column = table.column(name)
+    if column is None:
+        raise refusal("sql_unknown_column")
+    return column.name

@@ -1,0 +1,152 @@
+"""Workers kept warm: each job gets a process that was started before and serves nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
+from chancery.kernel.errors import Unavailable
+from chancery.tabular.jobs import (
+    CARRIED_BYTES_MAX,
+    Limits,
+    RowTable,
+    Table,
+    convert_job,
+    query_job,
+    read_result,
+    read_snapshot,
+    reply_bytes_max,
+    rows_job,
+)
+from chancery.tabular.plan import plan
+from chancery.tabular.preview import Preview, preview_of
+from chancery.tabular.process import WorkerProcess
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from chancery.tabular.schema import ColumnDeclaration
+    from chancery.tabular.snapshot import Snapshot
+
+DEFAULT_LIMITS = Limits()
+
+
+class WorkerPool:
+    """Runs governed SQL and conversions in processes of their own; use it as `async with`."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, *, concurrency: int = 2) -> None:
+        self._limits = limits
+        self._turn = asyncio.Semaphore(concurrency)
+        self._spare: WorkerProcess | None = None
+        self._refilling = asyncio.Lock()
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        """Start the first process ahead."""
+        self._spare = await asyncio.to_thread(WorkerProcess)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the waiting process."""
+        async with self._refilling:
+            self._closed = True
+            spare, self._spare = self._spare, None
+        if spare is not None:
+            await asyncio.to_thread(spare.kill)
+
+    @property
+    def spare_pid(self) -> int | None:
+        """Return the id of the process that waits for the next job, for measurements."""
+        return None if self._spare is None else self._spare.pid
+
+    async def query(self, sql: str, tables: Sequence[Table | RowTable]) -> Preview:
+        """Return the preview of `sql` over what the caller may read of `tables`.
+
+        Raises:
+            Rejected: with a stable code (`refusals.TEXTS`), never the engine's text.
+            Unavailable: `sql_busy` when no process becomes free in time.
+        """
+        planned = plan(sql, [each.schema for each in tables])
+        named = {each.name for each in planned.tables}
+        used = sorted((t for t in tables if t.schema.name in named), key=lambda t: t.schema.name)
+        frames = await self._exchange(
+            query_job(planned, used, self._limits),
+            self._limits.query_s,
+            reply_bytes_max(self._limits.preview_bytes_max),
+        )
+        return preview_of(
+            planned.query.canonical_sql,
+            read_result(frames),
+            planned.eligibility,
+            bytes_max=self._limits.preview_bytes_max,
+        )
+
+    async def rows(self, table: Table) -> RowTable | None:
+        """Return the authorised rows of `table`, or None when a bundle cannot carry them.
+
+        Only the columns of `table.schema` are read: pass the columns that a plan reads.
+
+        Raises:
+            Rejected: as `query`.
+        """
+        frames = await self._exchange(
+            rows_job(table, self._limits), self._limits.query_s, reply_bytes_max(CARRIED_BYTES_MAX)
+        )
+        result = read_result(frames)
+        return None if result.truncated else RowTable(table.schema, result.rows)
+
+    async def convert(self, data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:
+        """Return a CSV file as a snapshot; see `convert_csv`.
+
+        Raises:
+            Rejected: as `convert_csv`; `sql_timeout` or `sql_resources` when it takes too much.
+        """
+        job = convert_job(data, declared, self._limits)
+        limits = self._limits
+        return read_snapshot(await self._exchange(job, limits.convert_s, limits.message_bytes_max))
+
+    async def _exchange(
+        self, frames: Sequence[bytes], deadline_s: float, reply_max: int
+    ) -> list[bytes]:
+        try:
+            async with asyncio.timeout(self._limits.queue_s):
+                await self._turn.acquire()
+        except TimeoutError as error:
+            detail = "all query workers are busy; try again"
+            raise Unavailable(detail, code="sql_busy") from error
+        try:
+            return await self._exchange_now(frames, deadline_s, reply_max)
+        finally:
+            self._turn.release()
+
+    async def _exchange_now(
+        self, frames: Sequence[bytes], deadline_s: float, reply_max: int
+    ) -> list[bytes]:
+        worker = await self._take()
+        try:
+            return await asyncio.to_thread(
+                worker.exchange, frames, deadline_s=deadline_s, reply_bytes_max=reply_max
+            )
+        finally:
+            worker.end()
+            await self._refill()
+
+    async def _take(self) -> WorkerProcess:
+        worker, self._spare = self._spare, None
+        if worker is not None and worker.waiting:
+            return worker
+        return await asyncio.to_thread(WorkerProcess)
+
+    async def _refill(self) -> None:
+        """Start the next process ahead; when that fails, the next job tries again and says so."""
+        async with self._refilling:
+            if self._spare is None and not self._closed:
+                with contextlib.suppress(Unavailable):
+                    self._spare = await asyncio.to_thread(WorkerProcess)

@@ -1,0 +1,146 @@
+"""The immutable preview of a result: what a model may see and an answer may quote (CR-22)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
+from chancery.kernel.errors import Rejected
+from chancery.tabular.clauses import Reason
+from chancery.tabular.eligibility import Eligibility, Native
+from chancery.tabular.refusals import refusal
+
+ROWS_MAX = 50
+PREVIEW_BYTES_MAX = 64 * 1024
+
+Row = tuple[str | None, ...]
+"""Canonical texts in column order, None for NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewColumn:
+    """A result column: the statement's name for it, its DuckDB type, its label if eligible."""
+
+    name: str
+    label: str | None
+    type: str
+    eligible: bool
+    reason: Reason | None
+    native: Native | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The first rows of a result. `truncated` says that more existed than is carried."""
+
+    sql: str
+    columns: tuple[PreviewColumn, ...]
+    rows: tuple[Row, ...]
+    truncated: bool
+
+    def canonical(self) -> bytes:
+        """Return the canonical JSON that is hashed, stored and compared."""
+        columns: list[Json] = [_column_json(each) for each in self.columns]
+        rows: list[Json] = [list(row) for row in self.rows]
+        return canonical_bytes(
+            {"sql": self.sql, "columns": columns, "rows": rows, "truncated": self.truncated}
+        )
+
+    @property
+    def preview_sha256(self) -> str:
+        """Return the SHA-256 of the canonical JSON."""
+        return sha256_hex(self.canonical())
+
+
+@dataclass(frozen=True, slots=True)
+class NativeValue:
+    """A value an answer may state: canonical text (None for NULL), type, label and native fact."""
+
+    value: str | None
+    type: str
+    label: str
+    native: Native
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the worker returned: (name, DuckDB type) per column and the first rows."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    truncated: bool
+
+
+def preview_of(
+    sql: str, result: Result, judged: Eligibility, *, bytes_max: int = PREVIEW_BYTES_MAX
+) -> Preview:
+    """Return the preview of a result, cut to `ROWS_MAX` rows and `bytes_max` canonical bytes.
+
+    Raises:
+        Rejected: `preview_too_large` when the columns alone exceed the budget.
+    """
+    columns = _columns(result, judged)
+    bare = Preview(sql, columns, (), truncated=False)
+    size_bytes = len(bare.canonical())
+    if size_bytes > bytes_max:
+        raise refusal("preview_too_large")
+    rows: list[Row] = []
+    for row in result.rows[:ROWS_MAX]:
+        size_bytes += len(canonical_bytes(list(row))) + (1 if rows else 0)
+        if size_bytes > bytes_max:
+            break
+        rows.append(row)
+    truncated = result.truncated or len(rows) < len(result.rows)
+    return Preview(sql, columns, tuple(rows), truncated=truncated)
+
+
+def value_at(preview: Preview, row: int, column: int) -> NativeValue:
+    """Return the value at zero-based (`row`, `column`) of a preview.
+
+    Raises:
+        Rejected: `value_out_of_range` or `value_ineligible`.
+    """
+    if not (0 <= row < len(preview.rows) and 0 <= column < len(preview.columns)):
+        detail = "the selected value lies outside the recorded preview"
+        raise Rejected(detail, field="row", code="value_out_of_range")
+    found = preview.columns[column]
+    if not found.eligible or found.label is None or found.native is None:
+        detail = "the selected column is not a native fact and cannot be stated"
+        raise Rejected(detail, field="column", code="value_ineligible")
+    return NativeValue(preview.rows[row][column], found.type, found.label, found.native)
+
+
+def _columns(result: Result, judged: Eligibility) -> tuple[PreviewColumn, ...]:
+    count = len(result.columns)
+    found: list[PreviewColumn] = []
+    for index, (name, duckdb_type) in enumerate(result.columns):
+        each = judged.column(index, name, count)
+        found.append(
+            PreviewColumn(name, each.label, duckdb_type, each.eligible, each.reason, each.native)
+        )
+    return tuple(found)
+
+
+def _column_json(column: PreviewColumn) -> Json:
+    return {
+        "name": column.name,
+        "label": column.label,
+        "type": column.type,
+        "eligible": column.eligible,
+        "reason": column.reason,
+        "native": None if column.native is None else native_json(column.native),
+    }
+
+
+def native_json(native: Native) -> Json:
+    """Return the JSON form of a native fact."""
+    where: Sequence[Json] = [
+        {"column": each.column, "literal": each.literal} for each in native.where
+    ]
+    return {
+        "table": native.table,
+        "column": native.column,
+        "aggregate": native.aggregate,
+        "where": where,
+    }

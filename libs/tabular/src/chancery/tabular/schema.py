@@ -1,0 +1,116 @@
+"""Columns, their types and the tables that a query may name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from chancery.kernel.errors import Rejected
+
+Family: TypeAlias = Literal[
+    "integer", "decimal", "double", "boolean", "date", "timestamp", "timestamptz", "text", "other"
+]
+"""What a value is, whatever its width; `other` is never carried in a preview."""
+
+INTEGERS = frozenset(
+    {
+        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+    }
+)  # fmt: skip
+_FAMILIES: dict[str, Family] = {
+    "DOUBLE": "double",
+    "FLOAT": "double",
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMP WITH TIME ZONE": "timestamptz",
+    "VARCHAR": "text",
+    '"NULL"': "text",
+}
+_DECIMAL = re.compile(r"DECIMAL\((\d{1,2}),(\d{1,2})\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a snapshot: its native name, its family and its exact DuckDB type."""
+
+    name: str
+    type: Family
+    duckdb_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """A pinned table as the caller may see it: the dataset id and the visible columns in order."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    def column(self, name: str) -> Column | None:
+        """Return the column that SQL means by `name` (DuckDB folds case), or None."""
+        wanted = fold(name)
+        return next((each for each in self.columns if fold(each.name) == wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDeclaration:
+    """What a publisher declares of a column: a type, and the roles that may see it."""
+
+    type: str | None = None
+    roles: tuple[str, ...] = ()
+
+
+def family_of(duckdb_type: str) -> Family:
+    """Return the family of a DuckDB type name; lists, structs, intervals and such are `other`."""
+    if duckdb_type in INTEGERS:
+        return "integer"
+    if _DECIMAL.fullmatch(duckdb_type):
+        return "decimal"
+    return _FAMILIES.get(duckdb_type, "other")
+
+
+def decimal_scale(duckdb_type: str) -> int:
+    """Return the fraction digits of a DECIMAL type."""
+    found = _DECIMAL.fullmatch(duckdb_type)
+    assert found is not None, "only DECIMAL types have a scale"
+    return int(found.group(2))
+
+
+def column_of(name: str, duckdb_type: str) -> Column:
+    """Return the column with the family that its DuckDB type has."""
+    return Column(name, family_of(duckdb_type), duckdb_type)
+
+
+def fold(name: str) -> str:
+    """Return the form under which two spellings of an identifier are one to DuckDB."""
+    return name.lower()
+
+
+def quote_identifier(name: str) -> str:
+    """Return `name` as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def find_table(name: str, schemas: Sequence[TableSchema]) -> TableSchema:
+    """Return the table that SQL means by `name`: the exact spelling, else the only folded match.
+
+    Raises:
+        Rejected: `sql_unknown_table` or `sql_ambiguous_table`.
+    """
+    exact = [each for each in schemas if each.name == name]
+    found = exact or [each for each in schemas if fold(each.name) == fold(name)]
+    if not found:
+        detail = "sql names a table that is not a dataset of this workspace"
+        raise Rejected(detail, field="sql", code="sql_unknown_table")
+    if len(found) > 1:
+        raise ambiguous_table()
+    return found[0]
+
+
+def ambiguous_table() -> Rejected:
+    """Return the refusal of a name that two tables share when case does not count."""
+    detail = "sql names tables whose names differ only in case; use one of them"
+    return Rejected(detail, field="sql", code="sql_ambiguous_table")

@@ -1,0 +1,109 @@
+"""A sealed value comes out again from the rows that a bundle carries, and from no others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chancery.kernel.errors import Rejected
+from chancery.tabular.jobs import RowFilter, RowTable, Table
+from chancery.tabular.plan import plan
+from chancery.tabular.pool import WorkerPool
+from chancery.tabular.preview import value_at
+from chancery.tabular.reexecute import reexecute
+from chancery.tabular.schema import TableSchema, column_of
+from chancery.tabular.snapshot import convert_csv
+
+CSV = b"""id,region,amount,weight,day,moment,paid
+1,north,1250,0.10,2024-01-31,2024-01-31T10:00:00Z,true
+2,south,2750,0.25,2024-02-29,2024-02-29T23:30:00+02:00,false
+3,north,,12.00,,,
+"""
+STATEMENTS = [
+    "select sum(amount) from orders",
+    "select avg(weight) from orders where region = 'north'",
+    "select count(*) from orders",
+    "select count(*) from orders where paid = true",
+    "select min(day), max(moment) from orders",
+    "select * from orders",
+]
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[WorkerPool]:
+    async with WorkerPool() as opened:
+        yield opened
+
+
+def table_of(data: bytes, *, only: tuple[str, ...] | None = None, region: str = "") -> Table:
+    made = convert_csv(data, {})
+    columns = tuple(each for each in made.columns if only is None or each.name in only)
+    filters = (RowFilter("region", (region,)),) if region else ()
+    return Table(TableSchema("orders", columns), made.parquet, filters)
+
+
+@pytest.mark.req("CR-22", "KO-4")
+@pytest.mark.parametrize("sql", STATEMENTS)
+@pytest.mark.parametrize("region", ["", "north"])
+async def test_carried_rows_give_the_sealed_preview_again(
+    pool: WorkerPool, sql: str, region: str
+) -> None:
+    table = table_of(CSV, region=region)
+    sealed = await pool.query(sql, [table])
+    reads = plan(sql, [table.schema]).reads["orders"]
+
+    carried = await pool.rows(table_of(CSV, only=reads, region=region))
+
+    assert carried is not None
+    assert reexecute(sealed.sql, [carried]) == sealed
+
+
+async def test_one_changed_row_gives_another_value(pool: WorkerPool) -> None:
+    sealed = await pool.query("select sum(amount) from orders", [table_of(CSV)])
+    carried = await pool.rows(table_of(CSV, only=("amount",)))
+    assert carried is not None
+
+    changed = replace(carried, rows=(("1251",), *carried.rows[1:]))
+
+    assert value_at(reexecute(sealed.sql, [carried]), 0, 0).value == "4000"
+    assert value_at(reexecute(sealed.sql, [changed]), 0, 0).value == "4001"
+
+
+async def test_rows_beyond_what_a_bundle_carries_are_not_given(pool: WorkerPool) -> None:
+    data = b"note\n" + (b"x" * 1_000 + b"\n") * 4_300
+
+    assert await pool.rows(table_of(data)) is None
+    assert await pool.rows(table_of(data[: len(data) // 2])) is not None
+
+
+def test_a_carried_statement_passes_the_gate_like_any_other() -> None:
+    rows = RowTable(TableSchema("orders", (column_of("amount", "BIGINT"),)), (("1",),))
+
+    with pytest.raises(Rejected) as refused:
+        reexecute("select * from read_csv('/etc/passwd')", [rows])
+    with pytest.raises(Rejected) as unknown:
+        reexecute("select * from invoices", [rows])
+
+    assert refused.value.code == "sql_feature_not_allowed"
+    assert unknown.value.code == "sql_unknown_table"
+
+
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.decimals(-1000, 1000, places=2), min_size=1, max_size=20), st.randoms())
+def test_exact_aggregates_do_not_depend_on_the_order_of_rows(
+    values: list[object], random: object
+) -> None:
+    schema = TableSchema("orders", (column_of("amount", "DECIMAL(18,2)"),))
+    rows = tuple((f"{value:.2f}".replace("-0.00", "0.00"),) for value in values)
+    sql = "select sum(amount), avg(amount), min(amount), max(amount), count(*) from orders"
+
+    forward = reexecute(sql, [RowTable(schema, rows)])
+    backward = reexecute(sql, [RowTable(schema, rows[::-1])])
+
+    assert forward == backward
