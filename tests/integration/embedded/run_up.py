@@ -37,7 +37,13 @@ def service_argv(service: str) -> tuple[str, ...]:
 def main() -> None:
     """Run until a signal and exit with what `up` says."""
     given = json.loads(sys.argv[1])
-    settings = UpSettings(data_dir=Path(given["data_dir"]), http_port=given["http_port"])
+    dsn = given.get("postgres_dsn")
+    settings = UpSettings(
+        data_dir=Path(given["data_dir"]),
+        http_port=given["http_port"],
+        nats_url=given.get("nats_url"),
+        postgres_dsn=None if dsn is None else SecretStr(dsn),
+    )
     steps = UpSteps(migrate_nothing, provision, service_argv)
     sys.exit(asyncio.run(up(settings, announce=lambda line: print(line, flush=True), steps=steps)))
 

@@ -63,6 +63,7 @@ def servers(tmp_path: Path) -> Generator[Servers]:
         process.stop()
 
 
+@pytest.mark.req("EV-10")
 async def test_acknowledged_events_survive_kill_9_of_nats(servers: Servers) -> None:
     server, process = servers.nats()
     client = await _client(server.url)

@@ -20,7 +20,9 @@ from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
 
 from chancery.embedded.ports import free_port
+from chancery.store.pool import connect
 from chancery.store.roles import SERVICES
+from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -65,10 +67,10 @@ class Starter:
         self.folder = folder
         self.started: list[Up] = []
 
-    def __call__(self, data: Path | None = None, port: int = 0) -> Up:
+    def __call__(self, data: Path | None = None, port: int = 0, **settings: str) -> Up:
         data = self.folder / "data" if data is None else data
         output = self.folder / f"output-{len(self.started)}"
-        given = json.dumps({"data_dir": str(data), "http_port": port})
+        given = json.dumps({"data_dir": str(data), "http_port": port, **settings})
         with output.open("w") as file:
             handle = subprocess.Popen(
                 [sys.executable, str(RUN_UP), given],
@@ -224,6 +226,17 @@ def test_a_folder_that_cannot_be_used_is_said(start_up: Starter, tmp_path: Path)
     assert "cannot be used: file exists" in up.lines[0]
 
 
+def test_a_part_of_the_folder_that_cannot_be_written_is_said(
+    start_up: Starter, tmp_path: Path
+) -> None:
+    (tmp_path / "data" / "nats" / "server.conf").mkdir(parents=True)
+
+    up = start_up()
+
+    assert up.handle.wait(20) == 1
+    assert up.lines == [f"The data folder {up.data} cannot be used: is a directory."]
+
+
 def test_a_chosen_port_is_announced_and_told(start_up: Starter) -> None:
     port = free_port()
     up = start_up(port=port)
@@ -231,6 +244,20 @@ def test_a_chosen_port_is_announced_and_told(start_up: Starter) -> None:
 
     assert up.lines == [f"{READY}{port}"]
     assert {up.told(service)["CHANCERY_HTTP_PORT"] for service in SERVICES} == {str(port)}
+
+
+def test_given_servers_are_used_instead_of_our_own(
+    start_up: Starter, nats_url: str, empty_database: Database, tmp_path: Path
+) -> None:
+    up = start_up(
+        data=tmp_path / "with space", nats_url=nats_url, postgres_dsn=empty_database.superuser_dsn
+    )
+    up.wait_ready()
+
+    assert set(up.children()) == set(SERVICES)
+    assert {up.told(service)["CHANCERY_NATS_URL"] for service in SERVICES} == {nats_url}
+    dsn = Path(up.told("release")["CHANCERY_POSTGRES_DSN_FILE"]).read_text().strip()
+    assert asyncio.run(_who(dsn)) == ("chancery_release", empty_database.name)
 
 
 def _is_new(up: Up, name: str, victim: psutil.Process) -> bool:
@@ -244,6 +271,13 @@ def _read(path: Path) -> str:
 
 def _mentions(process: psutil.Process, data: Path) -> bool:
     return str(data) in " ".join(process.info["cmdline"] or [])
+
+
+async def _who(dsn: str) -> tuple[str, str]:
+    async with connect(dsn, name="test") as connection:
+        role: str = await connection.fetchval("SELECT current_user")
+        database: str = await connection.fetchval("SELECT current_database()")
+    return role, database
 
 
 async def _remember(up: Up) -> None:

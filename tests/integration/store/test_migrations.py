@@ -10,7 +10,13 @@ import pytest
 from pydantic import SecretStr
 
 from chancery.kernel.errors import Unavailable
-from chancery.store.migrations import Migration, MigrationDrift, migrate
+from chancery.store.migrations import (
+    Migration,
+    MigrationDrift,
+    MigrationFailed,
+    NotPermitted,
+    migrate,
+)
 from chancery.store.pool import connect
 from chancery.store.roles import ERASER, OWNER, SERVICES, MissingPassword, runtime_role
 from chancery.testkit.postgres import TEST_PASSWORD, Database
@@ -77,7 +83,7 @@ async def test_a_failing_migration_leaves_nothing_of_itself(empty_database: Data
         "release", 2, "broken", "CREATE TABLE release.half (id integer); SELECT 1 / 0;"
     )
 
-    with pytest.raises(asyncpg.DivisionByZeroError):
+    with pytest.raises(MigrationFailed, match="release/0002_broken failed with SQLSTATE 22012"):
         await _migrate(empty_database, TABLE, broken)
 
     assert await _labels(empty_database) == ["release/0001_tables"]
@@ -101,7 +107,7 @@ async def test_two_at_once_apply_each_migration_once(empty_database: Database) -
     assert sorted(results, key=len) == [[], [], [], ["release/0001_tables", "release/0002_more"]]
 
 
-@pytest.mark.req("EV-1")
+@pytest.mark.req("EV-1", "KO-21")
 async def test_the_runtime_role_reaches_only_what_its_own_service_was_granted(
     empty_database: Database,
 ) -> None:
@@ -127,6 +133,7 @@ async def test_the_runtime_role_reaches_only_what_its_own_service_was_granted(
                 await connection.execute(forbidden)
 
 
+@pytest.mark.req("KO-21")
 async def test_the_catalog_shows_roles_without_power(database: Database) -> None:
     async with connect(database.superuser_dsn, name="test") as connection:
         roles = await connection.fetch(QUERIES["read_chancery_roles"])
@@ -186,6 +193,12 @@ async def test_a_missing_role_without_a_password_is_named(database: Database) ->
             await migrate(connection, [], passwords={})
 
         await hidden.rollback()
+
+
+async def test_a_role_that_may_not_make_roles_is_told_what_it_needs(database: Database) -> None:
+    async with connect(database.dsn("gateway"), name="test") as connection:
+        with pytest.raises(NotPermitted, match="give it CREATEROLE"):
+            await migrate(connection, [TABLE], passwords=PASSWORDS)
 
 
 def test_passwords_do_not_show_in_what_is_printed() -> None:

@@ -15,6 +15,7 @@ def _settings(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if not line.strip().startswith("#")]
 
 
+@pytest.mark.req("EV-10")
 def test_every_write_is_synced_before_it_is_acknowledged() -> None:
     text = render_config(Path("/data"), password="secret", port=4222, http_port=8222)
 

@@ -21,11 +21,7 @@ LIMIT = 1_000_000
 
 
 class BlobsContract:
-    """What every store of blobs does; a subclass says which one is meant."""
-
-    @pytest.fixture
-    def blobs(self, tmp_path: Path) -> Blobs:
-        raise NotImplementedError
+    """What every store of blobs does; a subclass's fixture `blobs` says which one is meant."""
 
     async def test_what_was_put_is_got_by_its_hash(self, blobs: Blobs) -> None:
         sha256 = await blobs.put("t1", b"some text")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from chancery.embedded.errors import ProgramMissing, SecretDamaged
-from chancery.embedded.ports import LOOPBACK, free_port
+from chancery.embedded.ports import LOOPBACK, answers_ok, free_port
 from chancery.embedded.process import ProcessSpec
 from chancery.embedded.secret_files import new_password, write_secret
 from chancery.kernel.canonical import canonical_bytes, parse_json
@@ -47,16 +45,11 @@ class NatsServer:
 
     spec: ProcessSpec
     url: str
-    http_url: str
+    http_port: int
 
     def is_ready(self) -> bool:
         """Tell whether it takes connections and has recovered its streams."""
-        try:
-            with urllib.request.urlopen(f"{self.http_url}/healthz", timeout=2.0) as answer:  # noqa: S310 - always http
-                ready: bool = answer.status == 200  # noqa: PLR2004 - HTTP OK
-                return ready
-        except (OSError, urllib.error.URLError):
-            return False
+        return answers_ok(self.http_port, "/healthz")
 
 
 def prepare(folder: Path, *, run: Path, logs: Path, port: int | None = None) -> NatsServer:
@@ -88,7 +81,7 @@ def prepare(folder: Path, *, run: Path, logs: Path, port: int | None = None) -> 
     return NatsServer(
         spec=spec,
         url=f"nats://{USER}:{password}@{LOOPBACK}:{port}",
-        http_url=f"http://{LOOPBACK}:{http_port}",
+        http_port=http_port,
     )
 
 

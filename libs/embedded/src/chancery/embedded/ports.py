@@ -1,14 +1,18 @@
-"""Ports on the loopback address: is one free, and which one is."""
+"""Ports on the loopback address: which one is free, and who answers on one."""
 
 from __future__ import annotations
 
 import errno
+import http.client
 import os
 import socket
+from http import HTTPStatus
 
 from chancery.embedded.errors import PortBusy
 
 LOOPBACK = "127.0.0.1"
+
+_ANSWER_TIMEOUT_S = 2.0
 
 
 def free_port() -> int:
@@ -33,6 +37,18 @@ def check_port(port: int) -> None:
             probe.listen(1)
         except OSError as error:
             raise PortBusy(_sentence(port, error), field="http_port") from error
+
+
+def answers_ok(port: int, path: str) -> bool:
+    """Tell whether a server on this port answers `GET path` with 200. Blocks for a moment."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=_ANSWER_TIMEOUT_S)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _sentence(port: int, error: OSError) -> str:

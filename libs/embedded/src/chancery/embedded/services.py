@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import http.client
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from chancery.embedded.folder import DataFolder
-from chancery.embedded.ports import LOOPBACK
+from chancery.embedded.ports import answers_ok
 from chancery.embedded.process import ProcessSpec
 from chancery.embedded.secret_files import hex_key, write_secret
 from chancery.embedded.settings import UpSettings, UpSteps
 from chancery.embedded.supervisor import Child
 from chancery.store.roles import SERVICES
-
-_READYZ_TIMEOUT_S = 2.0
-_HTTP_OK = 200
 
 # Only `up` may know these: a child gets its own.
 _NOT_INHERITED = ("CHANCERY_POSTGRES_DSN", "CHANCERY_POSTGRES_DSN_FILE")
@@ -63,14 +59,9 @@ def answers_ready(port_file: Path) -> bool:
     """Tell whether the service that wrote `port_file` says that it is ready."""
     try:
         port = int(port_file.read_text(encoding="ascii"))
-        connection = http.client.HTTPConnection(LOOPBACK, port, timeout=_READYZ_TIMEOUT_S)
-        try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == _HTTP_OK
-        finally:
-            connection.close()
-    except (OSError, ValueError, http.client.HTTPException):
+    except (OSError, ValueError):
         return False
+    return answers_ok(port, "/readyz")
 
 
 def _shared_environment(folder: DataFolder, settings: UpSettings, wiring: Wiring) -> dict[str, str]:

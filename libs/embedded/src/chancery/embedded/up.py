@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -54,6 +55,9 @@ async def up(settings: UpSettings, *, announce: Announce, steps: UpSteps) -> int
         error = _first(group)
         announce(error.detail)
         code = EXIT_UNAVAILABLE if isinstance(error, Unavailable) else EXIT_REFUSED
+    except* OSError as group:
+        announce(f"The data folder {settings.data_dir} cannot be used: {_reason(group)}.")
+        code = EXIT_REFUSED
     return code
 
 
@@ -146,6 +150,13 @@ async def _until_signal() -> AsyncGenerator[None]:
     finally:
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
+
+
+def _reason(group: ExceptionGroup[OSError]) -> str:
+    first = group.exceptions[0]
+    if isinstance(first, ExceptionGroup):
+        return _reason(first)
+    return os.strerror(first.errno).lower() if first.errno else "unknown reason"
 
 
 def _first(group: ExceptionGroup[ChanceryError]) -> ChanceryError:

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+import asyncpg
 from pydantic import SecretStr
 
 from chancery.kernel.canonical import sha256_hex
-from chancery.kernel.errors import Corrupt
+from chancery.kernel.errors import Corrupt, Rejected
 from chancery.store.pool import Connection, translate_errors
 from chancery.store.queries import load_queries
 from chancery.store.roles import OWNER, SERVICES, ensure_roles, run_rendered, runtime_role
@@ -45,6 +46,18 @@ class MigrationDrift(Corrupt):
     """The migrations of the code and those of the database contradict each other."""
 
     code = "migration_drift"
+
+
+class MigrationFailed(Corrupt):
+    """PostgreSQL refused a migration; nothing of it was kept."""
+
+    code = "migration_failed"
+
+
+class NotPermitted(Rejected):
+    """The role that migrates lacks a right it needs."""
+
+    code = "migration_not_permitted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +125,13 @@ async def migrate(
 
     Raises:
         MigrationDrift: when an applied file has changed; nothing is applied then.
+        MigrationFailed: naming the migration; those before it stay applied.
+        NotPermitted: when the connecting role may not make roles or schemas.
         Unavailable: when the database is away.
     """
     with translate_errors():
         async with _turn(connection):
-            async with connection.transaction():
-                await ensure_roles(connection, passwords)
-                await _ensure_schemas(connection, migrations)
+            await _prepare(connection, migrations, passwords)
             waiting = _waiting(migrations, await _applied(connection))
             for migration in waiting:
                 await _apply(connection, migration)
@@ -142,6 +155,21 @@ async def _turn(connection: Connection) -> AsyncGenerator[None]:
     finally:
         if not connection.is_closed():
             await connection.execute(_UNLOCK)
+
+
+async def _prepare(
+    connection: Connection, migrations: Sequence[Migration], passwords: Mapping[str, SecretStr]
+) -> None:
+    try:
+        async with connection.transaction():
+            await ensure_roles(connection, passwords)
+            await _ensure_schemas(connection, migrations)
+    except asyncpg.InsufficientPrivilegeError as error:
+        message = (
+            "the role that migrates may not make roles and schemas; "
+            "give it CREATEROLE and the ownership of the database"
+        )
+        raise NotPermitted(message, field="postgres_dsn") from error
 
 
 async def _ensure_schemas(connection: Connection, migrations: Sequence[Migration]) -> None:
@@ -176,6 +204,15 @@ def _waiting(
 
 
 async def _apply(connection: Connection, migration: Migration) -> None:
+    try:
+        with translate_errors():
+            await _apply_in_transaction(connection, migration)
+    except asyncpg.PostgresError as error:
+        message = f"{migration.label} failed with SQLSTATE {error.sqlstate}; nothing of it was kept"
+        raise MigrationFailed(message) from error
+
+
+async def _apply_in_transaction(connection: Connection, migration: Migration) -> None:
     async with connection.transaction():
         await connection.execute(_ACT_AS_OWNER, OWNER, migration.service)
         await connection.execute(migration.sql, timeout=MIGRATION_TIMEOUT_S)

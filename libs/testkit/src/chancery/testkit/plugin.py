@@ -10,6 +10,7 @@ from collections.abc import Generator
 
 import pytest
 
+from chancery.embedded.steps import provision_topology
 from chancery.testkit.nats import delete_streams, running_nats
 from chancery.testkit.postgres import (
     Database,
@@ -69,3 +70,10 @@ def empty_database(postgres_server: str) -> Generator[Database]:
     fresh = run_apart(create_database(postgres_server))
     yield fresh
     run_apart(drop_database(postgres_server, fresh.name))
+
+
+@pytest.fixture
+def provisioned_nats_url(nats_url: str) -> str:
+    """Return the URL of a JetStream server that has the streams and consumers of the topology."""
+    run_apart(provision_topology(nats_url))
+    return nats_url

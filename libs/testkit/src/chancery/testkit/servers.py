@@ -12,8 +12,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 T = TypeVar("T")
 
-NATS_IMAGE = "nats:2.15.1"
-POSTGRES_IMAGE = "postgres:18.6"
+NATS_IMAGE = "nats:2.15-alpine"
+POSTGRES_IMAGE = "postgres:18-alpine"
+"""The images of docker-compose.yml."""
 
 Source = Literal["external", "containers", "embedded"]
 
