@@ -104,6 +104,7 @@ INELIGIBLE = [
     ("select sum(amount) from orders where weight = 1", "where"),
     ("select sum(amount) from orders where region = 1", "where"),
     ("select sum(amount) from orders where id = 1e3", "where"),
+    ("select sum(amount) from orders where amount = 1." + "0" * 40, "where"),
     ("select sum(amount) from orders where region = e'a\\nb'", "where"),
     ("select sum(amount) from orders where false", "where"),
     ("select sum(amount) from orders group by region", "group_by"),

@@ -13,6 +13,8 @@ from chancery.tabular.tree import as_items, as_object, as_text
 
 CONDITIONS_MAX = 8
 LITERAL_CHARACTERS_MAX = 64
+EXACT_CHARACTERS_MAX = 38
+"""A longer numeric literal is a DOUBLE to DuckDB, so a comparison with it is not exact."""
 
 Reason: TypeAlias = Literal[
     "join", "subquery", "cte", "window", "set_operation", "no_table", "constant", "expression",
@@ -24,7 +26,7 @@ Reason: TypeAlias = Literal[
 
 ColumnOf: TypeAlias = Callable[[Mapping[str, Json]], Column | None]
 
-_PLAIN = re.compile(r"true|false|-?[0-9]{1,38}(?:\.[0-9]{1,38})?")
+_PLAIN = re.compile(r"true|false|-?[0-9]+(?:\.[0-9]+)?")
 _KINDS: Mapping[Family, frozenset[str]] = {
     "text": frozenset({"STRING"}),
     "date": frozenset({"STRING"}),
@@ -100,4 +102,5 @@ def _stated(kind: str, text: str) -> str | None:
     if kind == "STRING":
         readable = len(text) <= LITERAL_CHARACTERS_MAX and (text.isprintable() or not text)
         return sql_text(text) if readable else None
-    return text if _PLAIN.fullmatch(text) else None
+    exact = len(text) <= EXACT_CHARACTERS_MAX and _PLAIN.fullmatch(text)
+    return text if exact else None
