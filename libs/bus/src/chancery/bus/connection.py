@@ -186,10 +186,18 @@ async def connect(
         connection.generation += 1
         _log.info("reconnected to NATS")
 
+    async def report_disconnect() -> None:
+        if not client.is_closed:
+            _log.warning("disconnected from NATS")
+
     try:
         with translate_errors():
             async with asyncio.timeout(timeout_s):
-                await client.connect(**_options(url, name, count_reconnect))
+                await client.connect(
+                    **connection_options(url, name=name),
+                    reconnected_cb=count_reconnect,
+                    disconnected_cb=report_disconnect,
+                )
         yield connection
     finally:
         await _close(client)
@@ -207,20 +215,11 @@ def connection_options(url: str, *, name: str) -> dict[str, Any]:
         "ping_interval": 10,
         "max_outstanding_pings": 2,
         "error_cb": _report,
-        "disconnected_cb": _report_disconnect,
     }
-
-
-def _options(url: str, name: str, reconnected: Any) -> dict[str, Any]:
-    return {**connection_options(url, name=name), "reconnected_cb": reconnected}
 
 
 async def _report(error: Exception) -> None:
     _log.warning("NATS connection: %s", type(error).__name__)
-
-
-async def _report_disconnect() -> None:
-    _log.warning("disconnected from NATS")
 
 
 async def _close(client: Client) -> None:

@@ -87,7 +87,7 @@ def bound_socket(host: str, port: int) -> Generator[socket.socket]:
         except OSError as error:
             message = f"port {port} on {host} cannot be opened: {error.strerror}"
             raise PortInUse(message) from error
-        listener.setblocking(False)
+        listener.settimeout(0)
         yield listener
 
 

@@ -1,0 +1,25 @@
+"""A provisioned server with short waits, and a service in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from chancery.bus import provision
+from chancery.bus.connection import Connection, connect
+from chancery.runtime.settings import ServiceSettings
+
+
+@pytest.fixture
+async def connection(nats_url: str) -> AsyncGenerator[Connection]:
+    """Yield a connection to a server with the topology and an `ack_wait` of 1 s."""
+    async with connect(nats_url, name="tests") as opened:
+        await provision.apply(opened, provision.Plan(ack_wait_s=1))
+        yield opened
+
+
+@pytest.fixture
+def settings(nats_url: str) -> ServiceSettings:
+    """Return what a service needs to join."""
+    return ServiceSettings(nats_url=nats_url, stop_s=5)
