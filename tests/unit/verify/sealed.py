@@ -14,7 +14,14 @@ from chancery.events.codec import encode
 from chancery.events.envelope import Envelope, Event
 from chancery.events.release import Outcome
 from chancery.evidence.answer import Answer, QuoteFact, ValueFact, compose
-from chancery.evidence.bundle import Bundle, CitedPart, ResultProof, RowsRead, Signature
+from chancery.evidence.bundle import (
+    Bundle,
+    CitedDocument,
+    ResultProof,
+    RowsRead,
+    Signature,
+    build_bundle,
+)
 from chancery.evidence.coverage import CoverageReport
 from chancery.evidence.manifest import Manifest, build_manifest
 from chancery.evidence.quote import resolve_quote
@@ -97,12 +104,6 @@ class Document:
             extraction_sha256=self.manifest.extraction_sha256,
             manifest_sha256=self.manifest.sha256,
         )
-
-    @property
-    def part(self) -> CitedPart:
-        part = self.manifest.part(self.fact.part_id)
-        assert part is not None
-        return CitedPart(part_id=part.part_id, start=part.start, text=part.slice(self.text))
 
 
 def document(source_id: str, title: str, text: str, quote: str) -> Document:
@@ -277,14 +278,8 @@ def bundle(language: Language = "en") -> Bundle:
     answer = sealed_answer(language)
     receipt = sealed_receipt(answer, salts, language)
     proof = ResultProof.model_validate({"sql": SQL, "preview": preview_of(ROWS), "rows": ROWS})
-    return _bundle(
-        receipt,
-        salts,
-        answer,
-        manifests=tuple(each.manifest for each in DOCUMENTS),
-        parts=tuple(each.part for each in DOCUMENTS),
-        results=(proof,),
-    )
+    documents = [CitedDocument(each.manifest, each.text) for each in reversed(DOCUMENTS)]
+    return _bundle(receipt, salts, answer, documents=documents, results=(proof,))
 
 
 def refused_bundle(outcome: Outcome = "insufficient_evidence", *, cut: bool = True) -> Bundle:
@@ -327,29 +322,23 @@ def _bundle(
     salts: Salts,
     answer: Answer,
     *,
-    manifests: tuple[Manifest, ...] = (),
-    parts: tuple[CitedPart, ...] = (),
+    documents: Sequence[CitedDocument] = (),
     results: tuple[ResultProof, ...] = (),
 ) -> Bundle:
     payload = None
     if receipt.cut is not None:
-        payload = cut_payload(receipt.core, salts, receipt.read_set).hex()
+        payload = cut_payload(receipt.core, salts, receipt.read_set)
     signature = Signature(
         key_id=KEY.key_id,
         public_key=KEY.public_key.hex(),
         signature=KEY.sign(receipt.sha256).hex(),
     )
-    return Bundle(
-        receipt=receipt,
-        receipt_sha256=receipt.sha256,
+    return build_bundle(
+        receipt,
+        answer,
+        salts,
         signature=signature,
-        salts=salts,
-        text=answer.text,
-        statements=answer.statements,
-        citations=answer.citations,
-        cards=answer.cards,
-        manifests=manifests,
-        parts=parts,
+        documents=documents,
         results=results,
         cut_payload=payload,
     )

@@ -21,12 +21,21 @@ left out: it names columns that the caller may not see.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from chancery.events.envelope import Id, Sha256
-from chancery.evidence.answer import STATEMENTS_MAX, Card, Citation, Statement
+from chancery.evidence.answer import (
+    STATEMENTS_MAX,
+    Answer,
+    Card,
+    Citation,
+    QuoteCitation,
+    Statement,
+)
 from chancery.evidence.manifest import Manifest
 from chancery.evidence.receipt import Receipt
 from chancery.evidence.record import Record
@@ -116,3 +125,78 @@ class Bundle(Record):
     parts: tuple[CitedPart, ...] = Field(max_length=STATEMENTS_MAX)
     results: tuple[ResultProof, ...] = Field(max_length=STATEMENTS_MAX)
     cut_payload: str | None = Field(pattern=r"^([0-9a-f]{2})+$")
+
+
+@dataclass(frozen=True, slots=True)
+class CitedDocument:
+    """A cited revision with its whole canonical text, of which the cited parts are taken."""
+
+    manifest: Manifest
+    text: str = field(repr=False)
+
+
+def build_bundle(
+    receipt: Receipt,
+    answer: Answer,
+    salts: Salts,
+    *,
+    signature: Signature,
+    documents: Sequence[CitedDocument] = (),
+    results: Sequence[ResultProof] = (),
+    cut_payload: bytes | None = None,
+) -> Bundle:
+    """Return the bundle of a release: the cited parts only, rows up to 4 MiB, else none of them.
+
+    `documents` may be more than the cited ones and in any order; one that is missing leaves its
+    quotations uncheckable. `results` stand in the order of `receipt.core.results`.
+    """
+    known = {(each.manifest.key, each.manifest.revision): each for each in documents}
+    cited = _cited(receipt, answer, known)
+    carried = tuple(_bounded(result) for result in results)
+    return Bundle(
+        receipt=receipt,
+        receipt_sha256=receipt.sha256,
+        signature=signature,
+        salts=_salts_of(salts, carried),
+        text=answer.text,
+        statements=answer.statements,
+        citations=answer.citations,
+        cards=answer.cards,
+        manifests=tuple({id(each): each.manifest for each, _ in cited}.values()),
+        parts=tuple({part.part_id: part for _, part in cited}.values()),
+        results=carried,
+        cut_payload=None if cut_payload is None else cut_payload.hex(),
+    )
+
+
+def _cited(
+    receipt: Receipt, answer: Answer, known: Mapping[tuple[str, int], CitedDocument]
+) -> list[tuple[CitedDocument, CitedPart]]:
+    keys = {
+        (each.id, each.revision): each.key for each in receipt.core.sources if each.kind == "source"
+    }
+    found: list[tuple[CitedDocument, CitedPart]] = []
+    for citation in answer.citations:
+        if not isinstance(citation, QuoteCitation):
+            continue
+        key = keys.get((citation.source_id, citation.revision), "")
+        document = known.get((key, citation.revision))
+        part = None if document is None else document.manifest.part(citation.part)
+        if document is not None and part is not None:
+            text = part.slice(document.text)
+            found.append((document, CitedPart(part_id=part.part_id, start=part.start, text=text)))
+    return found
+
+
+def _bounded(result: ResultProof) -> ResultProof:
+    if result.rows is None or len(result.rows.to_bytes()) <= ROWS_BYTES_MAX:
+        return result
+    return result.model_copy(update={"rows": None})
+
+
+def _salts_of(salts: Salts, results: Sequence[ResultProof]) -> Salts:
+    kept = tuple(
+        salt if result.rows is not None else salt.model_copy(update={"rows": None})
+        for salt, result in zip(salts.results, results, strict=True)
+    )
+    return salts.model_copy(update={"results": kept})

@@ -92,8 +92,9 @@ def _quotes(bundle: Bundle) -> list[QuoteCitation]:
 
 def _key_of(bundle: Bundle, citation: QuoteCitation) -> tuple[str, int]:
     for source in bundle.receipt.core.sources:
-        if source.kind == "source" and source.id == citation.source_id:
-            return (source.key, citation.revision)
+        named = (source.kind, source.id, source.revision)
+        if named == ("source", citation.source_id, citation.revision):
+            return (source.key, source.revision)
     return ("", citation.revision)
 
 

@@ -1,0 +1,127 @@
+"""Sentences and passages are places of the raw text; what a border cuts is left out."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chancery.evidence.manifest import build_manifest
+from chancery.evidence.parts import PART_CHARACTERS
+from chancery.evidence.passages import PASSAGE_CHARACTERS, passages
+from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, resolve_quote
+from chancery.evidence.sentences import sentences
+from chancery.kernel.canonical import sha256_hex
+
+PIECES = st.sampled_from(
+    [
+        *("The team owns it.", " ", "\n", "\n\n", "z. B. ", "Dr. ", "am 3. März ", "5.0 mg"),
+        *("# Head\n", "- item\n", "1. one\n", "| a | b |\n", "|---|---|\n", "```\n", "\r\n"),
+        *("e\u0301", "\u0301", "🚀", "👩\u200d🚀", "\u200b", "\t", "\u2028", "x" * 700),
+        *("!", "?", "...", "。", "日本語", "”"),
+    ]
+)
+DOCUMENTS = st.lists(PIECES, max_size=60).map("".join)
+
+
+def found(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text, 0, len(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("Dr. Smith met Mr. Jones. They left.", ["Dr. Smith met Mr. Jones.", "They left."]),
+        ("It costs e.g. 5.0 mg. Really.", ["It costs e.g. 5.0 mg.", "Really."]),
+        ("See No. 5 first. The answer is no. Then go.",
+         ["See No. 5 first.", "The answer is no.", "Then go."]),
+        ("Das gilt z. B. am 3. März 2024. Danach nicht.",
+         ["Das gilt z. B. am 3. März 2024.", "Danach nicht."]),
+        ("Wir zahlen bzw. liefern. Es waren 20. Dann kam er.",
+         ["Wir zahlen bzw. liefern.", "Es waren 20.", "Dann kam er."]),
+        ("Er sagte „Nein.“ Dann ging er.", ["Er sagte „Nein.“", "Dann ging er."]),
+        ('She said "No." Then left.', ['She said "No."', "Then left."]),
+        ("J. R. Smith came. Yahoo! is big.", ["J. R. Smith came.", "Yahoo! is big."]),
+        ("# Title\nText of\ntwo lines.\n", ["Title", "Text of\ntwo lines."]),
+        ("- First one.\n- Second\n* Third", ["First one.", "Second", "Third"]),
+        ("1. Step one\n2. Step two", ["Step one", "Step two"]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |", "| 1 | 2 |"]),
+        ("Currency: EUR\nOwner: Bob", ["Currency: EUR", "Owner: Bob"]),
+        ("これは文です。次の文！", ["これは文です。", "次の文！"]),
+        ("Wait... what now? Yes.", ["Wait... what now?", "Yes."]),
+        ("\r\nOne line.\r\n\r\nAnother.\r\n", ["One line.", "Another."]),
+        ("", []),
+        (" \n\u200b\n ", []),
+    ],
+)  # fmt: skip
+def test_sentences_end_where_a_reader_says(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+def test_a_sentence_that_the_border_of_a_part_cuts_is_left_out() -> None:
+    text = "The drug is not approved for children. Ask a doctor."
+    cut = text.index("approved")
+
+    assert sentences(text, cut, len(text)) == ((39, 52),)
+    assert sentences(text, 0, cut) == ()
+
+
+@given(text=DOCUMENTS, data=st.data())
+def test_every_sentence_is_a_sound_quotation(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+
+    spans = sentences(text, start, end)
+
+    assert all(start <= low < high <= end for low, high in spans)
+    assert all(high - low <= QUOTE_CHARACTERS_MAX for low, high in spans)
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+
+
+@given(text=DOCUMENTS)
+def test_the_sentences_of_a_part_resolve_as_quotations(text: str) -> None:
+    manifest = build_manifest(
+        "key", 1, content_sha256=sha256_hex(b"raw"), extractor="text/1", text=text
+    )
+
+    for part in manifest.parts:
+        for start, end in sentences(text, part.start, part.end):
+            quote = resolve_quote(text, manifest, part.part_id, start, end)
+            assert quote == quote.strip()
+
+
+@given(text=DOCUMENTS)
+def test_the_passages_of_a_part_cover_it_exactly(text: str) -> None:
+    manifest = build_manifest(
+        "key", 1, content_sha256=sha256_hex(b"raw"), extractor="text/1", text=text
+    )
+
+    for part in manifest.parts:
+        spans = passages(text, part)
+        assert "".join(text[low:high] for low, high in spans) == part.slice(text)
+        assert all(low < high <= low + PASSAGE_CHARACTERS * 5 // 4 for low, high in spans)
+
+
+def test_a_passage_begins_with_a_sentence() -> None:
+    text = "This is one sentence of the text. " * 200
+    manifest = build_manifest(
+        "key", 1, content_sha256=sha256_hex(b"raw"), extractor="text/1", text=text
+    )
+
+    spans = passages(text, manifest.parts[0])
+
+    assert all(text[low:].startswith("This is one") for low, _ in spans)
+    assert len(spans) == 5
+
+
+def test_text_without_any_border_is_still_cut_and_covered() -> None:
+    text = "x" * (PART_CHARACTERS + 300)
+    manifest = build_manifest(
+        "key", 1, content_sha256=sha256_hex(b"raw"), extractor="text/1", text=text
+    )
+
+    assert [len(passages(text, part)) for part in manifest.parts] == [5, 1]
+    assert found(text) == []
