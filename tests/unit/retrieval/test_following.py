@@ -1,0 +1,202 @@
+"""Following the INDEX stream: what becomes searchable, what survives, what is built again."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chancery.kernel.errors import Unavailable
+from chancery.testkit.waiting import eventually
+from tests.unit.retrieval.world import NOW, TENANT, World
+
+
+async def test_a_ready_document_is_found_and_an_excluded_one_is_not(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    kept = await world.document("a", "Team Alpha owns service reviews.")
+    gone = await world.document("b", "Team Beta owns service reviews.")
+    world.exclude(gone)
+    service = world.start()
+
+    await service.catch_up()
+
+    assert service.found("service reviews", kept, gone) == [kept.number]
+    assert service.following.reason is None
+
+
+async def test_a_restart_reads_on_and_indexes_nothing_again(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    first = await world.document("a", "service reviews")
+    await world.start().catch_up()
+    world.blobs.stored.clear()
+    second = await world.document("b", "service reviews")
+    service = world.start()
+
+    await service.catch_up()
+
+    assert set(service.found("service", first, second)) == {first.number, second.number}
+    assert world.parked == []
+
+
+@pytest.mark.parametrize("lost", ["folder", "meta", "checkpoint", "everything"])
+async def test_a_lost_or_damaged_index_is_built_again(tmp_path: Path, lost: str) -> None:
+    world = World(tmp_path)
+    pin = await world.document("a", "service reviews")
+    other = await world.document("o", "service reviews", tenant="other")
+    await world.start().catch_up()
+    match lost:
+        case "folder":
+            shutil.rmtree(tmp_path / "index" / TENANT)
+        case "meta":
+            (tmp_path / "index" / TENANT / "meta.json").write_bytes(b"")
+        case "checkpoint":
+            (tmp_path / "index-checkpoint.json").write_text('{"format": 0}')
+        case _:
+            shutil.rmtree(tmp_path / "index")
+    service = world.start()
+
+    await service.catch_up()
+
+    assert service.found("service", pin) == [pin.number]
+    assert service.found("service", other, tenant="other") == [other.number]
+
+
+async def test_an_index_that_breaks_while_it_is_used_is_built_again(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    pin = await world.document("a", "service reviews")
+    service = world.start()
+
+    async with service.following_along():
+        await eventually(lambda: service.following.position == 1)
+        shutil.rmtree(tmp_path / "index" / TENANT)
+        service.following.report_broken(TENANT)
+        await eventually((tmp_path / "index" / TENANT / "meta.json").exists)
+        await eventually(lambda: service.found("service", pin))
+
+    assert service.found("service", pin) == [pin.number]
+
+
+async def test_a_stream_that_was_made_again_starts_from_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    old = await world.document("a", "service reviews")
+    await world.start().catch_up()
+    world.stored.clear()
+    world.created = NOW + timedelta(days=1)
+    new = await world.document("b", "service reviews")
+    service = world.start()
+
+    await service.catch_up()
+
+    assert service.found("service", old, new) == [new.number]
+
+
+@pytest.mark.req("EV-7")
+@pytest.mark.parametrize("damage", ["missing", "altered", "foreign", "undecodable"])
+async def test_a_poison_event_is_parked_and_blocks_nothing(tmp_path: Path, damage: str) -> None:
+    world = World(tmp_path)
+    bad = await world.document("bad", "service reviews of bad")
+    text = f"{TENANT}/{bad.extraction_sha256}"
+    match damage:
+        case "missing":
+            del world.blobs.stored[text]
+        case "altered":
+            world.blobs.stored[text] = b"other words"
+        case "foreign":
+            manifest = f"{TENANT}/{bad.manifest_sha256}"
+            world.blobs.stored[manifest] = world.blobs.stored[text]
+        case _:
+            world.stored.clear()
+            world.poison()
+    good = await world.document("good", "service reviews")
+    service = world.start()
+
+    await service.catch_up()
+
+    assert service.found("service", bad, good) == [good.number]
+    assert service.indexes.confirmed(TENANT, [bad.number]) == frozenset()
+    assert [(one.stored.sequence, one.consumer) for one in world.parked] == [(1, "retrieval-index")]
+
+
+async def test_a_run_can_wait_for_an_event_and_learns_when_it_is_late(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    service = world.start()
+
+    async with service.following_along():
+        late = await service.following.reached(TENANT, 1, within_s=0.05)
+        async with asyncio.timeout(5):
+            async with asyncio.TaskGroup() as group:
+                waiting = group.create_task(service.following.reached(TENANT, 1, within_s=5))
+                await world.document("a", "service reviews")
+
+    assert (late, waiting.result()) == (0, 1)
+
+
+async def test_it_is_not_ready_before_it_has_caught_up(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await world.document("a", "service reviews")
+    service = world.start()
+    before = service.following.reason
+
+    await service.catch_up()
+
+    assert before == "starting"
+    assert service.following.reason is None
+
+
+async def test_a_blob_store_that_is_away_stops_it_without_a_loss(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    pin = await world.document("a", "service reviews")
+    service = world.start()
+    world.blobs.away.add(TENANT)
+    with pytest.raises(Unavailable):
+        await service.following.run()
+    world.blobs.away.clear()
+
+    await service.catch_up()
+
+    assert service.found("service", pin) == [pin.number]
+    assert world.parked == []
+
+
+_ACTS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=12)
+
+
+@pytest.mark.req("EV-6")
+@settings(
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(acts=_ACTS, batch=st.integers(1, 5), cut=st.integers(0, 12))
+def test_a_kept_index_equals_one_that_is_built_anew(
+    tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, bool]], batch: int, cut: int
+) -> None:
+    folder = tmp_path_factory.mktemp("world")
+
+    asyncio.run(_compare(World(folder, batch=batch), acts, cut))
+
+
+async def _compare(world: World, acts: list[tuple[str, bool]], cut: int) -> None:
+    pins = {key: await world.document(key, f"service {key}") for key in "abc"}
+    await world.start().catch_up()
+    for number, (key, ready) in enumerate(acts):
+        if ready:
+            pins[key] = await world.document(key, f"service {key}")
+        else:
+            world.exclude(pins[key])
+        if number == cut:
+            await world.start().catch_up()
+    kept = world.start()
+    await kept.catch_up()
+    everything = tuple(pins.values())
+    found = sorted(kept.found("service", *everything))
+    shutil.rmtree(world.folder / "index")
+    anew = world.start()
+    await anew.catch_up()
+
+    expected = dict.fromkeys("abc", True) | dict(acts)
+    assert found == sorted(pins[key].number for key, ready in expected.items() if ready)
+    assert sorted(anew.found("service", *everything)) == found
