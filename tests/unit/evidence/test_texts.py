@@ -9,6 +9,7 @@ import pytest
 
 from chancery.events.authority import Language
 from chancery.events.release import Outcome
+from chancery.evidence.limits import limits
 from chancery.evidence.texts import (
     LANGUAGES,
     TEMPLATE_VERSION,
@@ -74,6 +75,17 @@ def test_sentences_end_with_a_full_stop(language: Language) -> None:
     for text in every_text(language):
         if text != fixed_text("part", language):
             assert text[-1] in ".。"
+
+
+@pytest.mark.req("KO-26")
+def test_the_limits_are_told_in_every_language() -> None:
+    every = [limit for language in LANGUAGES for limit in limits(language)]
+
+    assert len(set(every)) == 3 * len(LANGUAGES)
+    assert all(limit[-1] in ".。" for limit in every)
+    assert "Provenance" in limits("en")[0]
+    assert "database" in limits("en")[1]
+    assert "recalled" in limits("en")[2]
 
 
 def test_a_template_that_this_build_does_not_have_is_refused() -> None:

@@ -36,9 +36,8 @@ from chancery.evidence.receipt import (
     ValueReference,
     build_core,
     core_hash,
-    question_hash,
 )
-from chancery.evidence.salts import Salts, derive_salts, question_salt
+from chancery.evidence.salts import Salts, commitment, derive_salts, question_salt
 from chancery.evidence.texts import explanation
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
 from chancery.kernel.errors import Rejected
@@ -49,6 +48,7 @@ SEED = bytes(range(16))
 KEY = SigningKey(bytes(range(32)))
 DECIDED_AT = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 CUT_SEQUENCE = 77
+QUESTION = b"Who owns service reviews?"
 SQL = "SELECT sum(amount) FROM orders"
 ROWS = RowsRead(
     table="orders", columns=(("amount", "DECIMAL(10,2)"),), rows=(("1250.00",), ("2750.00",))
@@ -178,7 +178,7 @@ def run_record(*, language: Language = "en", coverage: bool = True) -> RunRecord
         barrier=70,
         index_position=12,
         coverage=report if coverage else None,
-        question_sha256=question_hash(question_salt(SEED), "Who owns service reviews?"),
+        question_sha256=commitment(question_salt(SEED), sha256_hex(QUESTION)),
     )
 
 

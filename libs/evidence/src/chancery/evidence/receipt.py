@@ -35,8 +35,9 @@ _WITHOUT_CUT: Final[tuple[Outcome, ...]] = ("access_changing", "scope_too_wide",
 class RunRecord(Record):
     """What was asked, by whom, under which policy, and what the search rested on.
 
-    `question_sha256` is salted; `selector` is null when the run ended before one was asked;
-    `barrier` is the AUTHORITY position of admission, `index_position` how far the search had come.
+    `question_sha256` is a commitment to the question's blob; `selector` is null when the run ended
+    before one was asked; `barrier` is the AUTHORITY position of admission, `index_position` how far
+    the search had come.
     """
 
     tenant: Id
@@ -299,11 +300,6 @@ def result_references(executions: Sequence[Execution], salts: Salts) -> tuple[Re
 def core_hash(core: ReceiptCore, salts: Salts) -> str:
     """Return the salted hash of the core, the `core_sha256` of the cut."""
     return salted_hash(salts.core, core.to_bytes())
-
-
-def question_hash(salt: str, question: str) -> str:
-    """Return the salted hash of the question's text."""
-    return salted_hash(salt, question.encode())
 
 
 def _list_hash(salt: str, records: Sequence[Record]) -> str:
