@@ -21,8 +21,8 @@ _LIMITS: Final[Mapping[Language, tuple[str, str, str]]] = {
     ),
     "de": (
         (
-            "Bewiesen wird die Herkunft: nicht, dass eine Quelle wahr oder aktuell ist oder dass aus "
-            "ihr mehr folgt, als sie sagt."
+            "Bewiesen wird die Herkunft: nicht, dass eine Quelle wahr oder aktuell ist oder dass "
+            "aus ihr mehr folgt, als sie sagt."
         ),
         (
             "Versiegelte Einträge halten den Diensten stand; wer die Datenbank besitzt, kann sie "
@@ -32,8 +32,8 @@ _LIMITS: Final[Mapping[Language, tuple[str, str, str]]] = {
     ),
     "fr": (
         (
-            "La provenance est prouvée : non qu’une source soit vraie ou à jour, ni qu’elle implique "
-            "plus que ce qu’elle dit."
+            "La provenance est prouvée : non qu’une source soit vraie ou à jour, ni qu’elle "
+            "implique plus que ce qu’elle dit."
         ),
         (
             "Les enregistrements scellés résistent aux services ; le propriétaire de la base de "
@@ -43,8 +43,8 @@ _LIMITS: Final[Mapping[Language, tuple[str, str, str]]] = {
     ),
     "es": (
         (
-            "Se demuestra la procedencia: no que una fuente sea cierta o esté al día, ni que implique "
-            "más de lo que dice."
+            "Se demuestra la procedencia: no que una fuente sea cierta o esté al día, ni que "
+            "implique más de lo que dice."
         ),
         (
             "Los registros sellados resisten a los servicios; el propietario de la base de datos "

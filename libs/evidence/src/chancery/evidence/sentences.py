@@ -22,8 +22,8 @@ _SHORT_LINE: Final = 50
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _LEAD: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)][ \t]+|>[ \t]?)")
 _STANDALONE: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\|)")
-_RULE: Final = re.compile(r"[ \t]*(?:```.*|~~~.*|[-=*_]{3,}|\|[-:| \t]+\|?)[ \t]*")
-_STOP: Final = re.compile(r"[.!?…]+[\"'”“’»)\]*_]*(?=\s)|[。！？]+[」』）”]*")
+_RULE: Final = re.compile(r"[ \t]*(?:```.*|~~~.*|[-=*_]{3,}[ \t]*|\|[-:| \t]*+)")
+_STOP: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”“’»)\]*_]*+(?=\s)|[。！？]+[」』）”]*")
 _WORD_BEFORE: Final = re.compile(r"[^\s(\[\"'“„»]+\Z")
 _INITIAL: Final = re.compile(r"[^\W\d_]\.")
 _ORDINAL: Final = re.compile(r"\d{1,2}\.")
@@ -79,15 +79,16 @@ def _is_quotable(text: str, start: int, end: int) -> bool:
 def _blocks(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield runs of lines that belong together, without the marker that leads them."""
     block: Span | None = None
+    before = ""
     for low, high in _lines(text, start, end):
         line = text[low:high]
-        lead = _LEAD.match(line)
-        breaks = _breaks(text, block, line)
-        if block is not None and breaks:
+        if block is not None and _breaks(before, line):
             yield block
             block = None
-        if not line.strip() or _RULE.fullmatch(line.rstrip("\r\n")):
+        before = line
+        if _is_empty(line):
             continue
+        lead = _LEAD.match(line)
         opening = low + (lead.end() if lead else 0)
         block = (opening if block is None else block[0], high)
         if _STANDALONE.match(line):
@@ -106,16 +107,16 @@ def _lines(text: str, start: int, end: int) -> Iterator[Span]:
         position = stop
 
 
-def _breaks(text: str, block: Span | None, line: str) -> bool:
-    if not line.strip() or _LEAD.match(line) or _STANDALONE.match(line):
+def _is_empty(line: str) -> bool:
+    return not line.strip() or _RULE.fullmatch(line.rstrip("\r\n")) is not None
+
+
+def _breaks(before: str, line: str) -> bool:
+    """Tell whether `line` begins a new block after the line `before` of the current one."""
+    if _is_empty(line) or _LEAD.match(line) or _STANDALONE.match(line):
         return True
-    if _RULE.fullmatch(line.rstrip("\r\n")):
-        return True
-    if block is None:
-        return False
-    before = text[block[0] : block[1]].rstrip().rpartition("\n")[2]
     opening = line.lstrip()[:1]
-    return len(before) < _SHORT_LINE and (opening.isupper() or opening.isdigit())
+    return len(before.strip()) < _SHORT_LINE and (opening.isupper() or opening.isdigit())
 
 
 def _units(text: str, start: int, end: int) -> Iterator[Span]:
