@@ -3,189 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
-from chancery.authority.errors import NotPermitted
-from chancery.authority.names import principal_ref, source_ref, tenant_ref, workspace_ref
-from chancery.authority.tokens import parse_token, proof_of
-from chancery.bus.connection import connect
-from chancery.bus.load import Stored
-from chancery.bus.publish import Outgoing, Published, WrongSequence
+from chancery.authority.names import workspace_ref
 from chancery.events.authority import RevisionPublished
 from chancery.events.codec import decode
 from chancery.events.commands import (
-    AddMember,
-    ChangeGrant,
     ChangeServing,
-    CheckUpload,
     CreateWorkspace,
     DeclareSource,
     IssueCredential,
-    JoinGroup,
     PublishedOutcome,
     PublishRevision,
-    RevokeCredential,
 )
-from chancery.events.requests import Caller
 from chancery.ingestion.adapters.log import AuthorityLog
-from chancery.ingestion.adapters.token_file import OperatorTokenFile
 from chancery.ingestion.domain import access, knowledge
-from chancery.ingestion.domain.first_start import Operator
-from chancery.ingestion.errors import Contended, ForeignTokenKey, KeyReused
-from chancery.ingestion.handlers.execution import Executor
-from chancery.ingestion.handlers.first_start import first_start, write_token
-from chancery.ingestion.ports import Log
-from chancery.kernel.errors import Denied, NotFound, Unavailable
+from chancery.ingestion.errors import Contended, KeyReused
+from chancery.kernel.errors import Unavailable
+from tests.integration.ingestion.bodies import (
+    SOURCE,
+    SUBJECT,
+    WORKSPACE,
+    LossyLog,
+    RacingLog,
+    declare,
+    revision,
+)
 from tests.integration.ingestion.harness import (
-    ADMIN,
-    TOKEN_KEY,
     Desk,
-    caller_of,
     new_executor,
     open_desk,
 )
 
 pytestmark = pytest.mark.integration
-
-WORKSPACE = CreateWorkspace(workspace_id="ws", title="Works")
-SOURCE = DeclareSource(workspace_id="ws", source_id="handbook", title="Handbook")
-SUBJECT = source_ref("ws", "handbook").subject("default")
-
-
-def revision(number: int) -> PublishRevision:
-    return PublishRevision(
-        workspace_id="ws",
-        source_id="handbook",
-        content_sha256=f"{number:064x}",
-        media_type="text/plain",
-        size_bytes=10,
-    )
-
-
-async def declare(desk: Desk) -> None:
-    await desk.send(access.CREATE_WORKSPACE, WORKSPACE)
-    await desk.send(knowledge.DECLARE_SOURCE, SOURCE)
-
-
-@dataclass(slots=True)
-class RacingLog:
-    """A log on which the administrator's aggregate moves just before the first batch."""
-
-    inner: Log
-    desk: Desk
-    refused: int = 0
-
-    def read(self, subject: str, after: int) -> AsyncIterator[Stored]:
-        return self.inner.read(subject, after)
-
-    async def append(self, messages: Sequence[Outgoing]) -> tuple[Published, ...]:
-        if self.refused == 0:
-            joined = JoinGroup(group="staff", principal="admin")
-            await self.desk.send(access.JOIN_GROUP, joined)
-        try:
-            return await self.inner.append(messages)
-        except WrongSequence:
-            self.refused += 1
-            raise
-
-    async def position(self) -> int:
-        return await self.inner.position()
-
-
-@dataclass(slots=True)
-class LossyLog:
-    """A log of which the next `losses` answers to an append are lost."""
-
-    inner: Log
-    losses: int
-    appends: list[int] = field(default_factory=list[int])
-
-    def read(self, subject: str, after: int) -> AsyncIterator[Stored]:
-        return self.inner.read(subject, after)
-
-    async def append(self, messages: Sequence[Outgoing]) -> tuple[Published, ...]:
-        self.appends.append(len(messages))
-        lost, self.losses = self.losses > 0, max(0, self.losses - 1)
-        try:
-            published = await self.inner.append(messages)
-        except WrongSequence:
-            if not lost:
-                raise
-        else:
-            if not lost:
-                return published
-        message = "the answer was lost"
-        raise Unavailable(message)
-
-    async def position(self) -> int:
-        return await self.inner.position()
-
-
-async def begin(executor: Executor) -> None:
-    operator = Operator(TOKEN_KEY)
-    await first_start(executor.aggregates, executor.appender, operator, executor.clock)
-
-
-async def test_of_processes_that_start_at_once_one_begins_the_log(
-    provisioned_nats_url: str,
-) -> None:
-    async with connect(provisioned_nats_url, name="test") as connection:
-        executors = [new_executor(AuthorityLog(connection)) for _ in range(6)]
-
-        await asyncio.gather(*(begin(each) for each in executors))
-
-        desk = Desk(connection, executors[-1])
-        assert await desk.position() == 3
-        await desk.send(access.CREATE_WORKSPACE, WORKSPACE)
-
-
-async def test_a_second_start_adds_nothing(provisioned_nats_url: str) -> None:
-    async with open_desk(provisioned_nats_url) as desk:
-        await begin(desk.restarted().executor)
-
-        assert await desk.position() == 3
-
-
-@pytest.mark.req("EV-10")
-async def test_the_operator_token_is_written_where_it_is_missing_and_authenticates(
-    provisioned_nats_url: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "data" / "operator.token"
-    file, operator = OperatorTokenFile(path), Operator(TOKEN_KEY)
-    async with open_desk(provisioned_nats_url) as desk:
-        first = await write_token(desk.executor.aggregates, operator, file)
-        again = await write_token(desk.executor.aggregates, operator, file)
-        token = parse_token(path.read_text(encoding="ascii").strip())
-        mode = path.stat().st_mode & 0o777
-        path.unlink()
-        after_loss = await write_token(desk.executor.aggregates, operator, file)
-
-        assert (first, again, after_loss) == (True, False, True)
-        assert mode == 0o600
-        assert [each.name for each in path.parent.iterdir()] == ["operator.token"]
-        assert (token.tenant, token.principal) == ("default", "admin")
-        assert proof_of(token.secret) == ADMIN.proof
-
-
-async def test_another_token_key_and_a_revoked_credential_write_no_token(
-    provisioned_nats_url: str, tmp_path: Path
-) -> None:
-    file = OperatorTokenFile(tmp_path / "operator.token")
-    async with open_desk(provisioned_nats_url) as desk:
-        with pytest.raises(ForeignTokenKey):
-            await write_token(desk.executor.aggregates, Operator(b"x" * 32), file)
-
-        body = RevokeCredential(principal="admin", credential_id=ADMIN.credential_id)
-        await desk.send(access.REVOKE_CREDENTIAL, body)
-
-        assert not await write_token(desk.executor.aggregates, Operator(TOKEN_KEY), file)
-        with pytest.raises(Denied):
-            await desk.send(access.CREATE_WORKSPACE, WORKSPACE)
-    assert not await file.exists()
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -324,79 +175,6 @@ async def test_two_aggregates_change_together_or_not_at_all(provisioned_nats_url
         assert [each.sequence for each in await desk.stored(subject)] == [outcome.sequence - 1]
 
 
-async def test_an_unknown_tenant_is_created_with_its_administrator(
-    provisioned_nats_url: str,
-) -> None:
-    body = IssueCredential(principal="root", tenant="acme")
-    async with open_desk(provisioned_nats_url) as desk:
-        issued = await desk.send(access.ISSUE_CREDENTIAL, body, key="k")
-        repeated = await desk.restarted().send(access.ISSUE_CREDENTIAL, body, key="k")
-        root = caller_of(issued)
-        created = await desk.send(access.CREATE_WORKSPACE, WORKSPACE, caller=root)
-        second = await desk.send(access.ISSUE_CREDENTIAL, body)
-
-        assert repeated == issued
-        assert (issued.tenant, issued.principal) == ("acme", "root")
-        assert created.changed
-        assert second.credential_id != issued.credential_id
-        assert len(await desk.stored(tenant_ref("acme").subject("acme"))) == 1
-        assert len(await desk.stored(principal_ref("root").subject("acme"))) == 4
-
-
-@pytest.mark.req("CR-6")
-async def test_a_revoked_credential_is_denied_by_a_process_that_knew_it(
-    provisioned_nats_url: str,
-) -> None:
-    async with open_desk(provisioned_nats_url) as desk:
-        await declare(desk)
-        issued = await desk.send(access.ISSUE_CREDENTIAL, IssueCredential(principal="ada"))
-        ada = caller_of(issued)
-        added = AddMember(workspace_id="ws", principal="ada", role="publisher")
-        await desk.send(access.ADD_MEMBER, added)
-        other = desk.restarted()
-        await other.send(knowledge.PUBLISH_REVISION, revision(1), caller=ada)
-
-        body = RevokeCredential(principal="ada", credential_id=issued.credential_id)
-        await desk.send(access.REVOKE_CREDENTIAL, body)
-
-        before = await desk.position()
-        with pytest.raises(Denied):
-            await other.send(knowledge.PUBLISH_REVISION, revision(2), caller=ada)
-        assert await desk.position() == before
-
-
-@pytest.mark.req("KO-9", "CR-7")
-async def test_what_the_caller_may_not_see_is_refused_like_what_is_not_there(
-    provisioned_nats_url: str,
-) -> None:
-    async with open_desk(provisioned_nats_url) as desk:
-        await declare(desk)
-        hidden = SOURCE.model_copy(update={"source_id": "plans", "visibility": "private"})
-        await desk.send(knowledge.DECLARE_SOURCE, hidden)
-        ada = caller_of(await desk.send(access.ISSUE_CREDENTIAL, IssueCredential(principal="ada")))
-        before = await desk.position()
-
-        closed_off = [await _refusal(desk, ada, each) for each in ("ws", "nowhere")]
-        added = AddMember(workspace_id="ws", principal="ada", role="admin")
-        await desk.send(access.ADD_MEMBER, added)
-        unseen = [await _refusal(desk, ada, "ws", source) for source in ("plans", "missing")]
-
-        assert closed_off[0] == closed_off[1]
-        assert unseen[0] == unseen[1]
-        assert await desk.position() == before + 1
-
-
-async def _refusal(
-    desk: Desk, caller: Caller, workspace: str, resource: str = "handbook"
-) -> tuple[str, str, str | None]:
-    body = ChangeGrant(
-        workspace_id=workspace, kind="source", resource_id=resource, grantee="group:all"
-    )
-    with pytest.raises(NotFound) as refused:
-        await desk.send(knowledge.GRANT, body, caller=caller)
-    return refused.value.code, refused.value.detail, refused.value.field
-
-
 async def test_a_declaration_with_three_changes_is_one_append(provisioned_nats_url: str) -> None:
     async with open_desk(provisioned_nats_url) as desk:
         await declare(desk)
@@ -422,24 +200,3 @@ async def test_a_declaration_with_three_changes_is_one_append(provisioned_nats_u
         assert repeated == outcome
         assert not nothing.changed
         assert nothing.sequence == outcome.sequence
-
-
-async def test_upload_permission_decides_like_publishing_and_writes_nothing(
-    provisioned_nats_url: str,
-) -> None:
-    body = CheckUpload(workspace_id="ws", kind="source", resource_id="handbook")
-    async with open_desk(provisioned_nats_url) as desk:
-        await declare(desk)
-        ada = caller_of(await desk.send(access.ISSUE_CREDENTIAL, IssueCredential(principal="ada")))
-        added = AddMember(workspace_id="ws", principal="ada", role="curator")
-        await desk.send(access.ADD_MEMBER, added)
-        before = await desk.position()
-
-        allowed = await desk.send(knowledge.UPLOAD_PERMISSION, body)
-        with pytest.raises(NotPermitted):
-            await desk.send(knowledge.UPLOAD_PERMISSION, body, caller=ada)
-        with pytest.raises(NotPermitted):
-            await desk.send(knowledge.PUBLISH_REVISION, revision(1), caller=ada)
-
-        assert not allowed.changed
-        assert await desk.position() == before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -53,7 +53,7 @@ class Intent(Generic[B_co]):
     key: Key
     body: B_co
     now: datetime
-    token_key: bytes
+    token_key: bytes = field(repr=False)
     traceparent: str | None = None
 
     @property

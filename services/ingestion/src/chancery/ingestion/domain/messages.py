@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from chancery.authority.names import AggregateRef, Change
 from chancery.bus.publish import Outgoing
-from chancery.events.codec import UndecodableEvent, encode
+from chancery.events.codec import encode
 from chancery.events.envelope import Envelope, Event
 from chancery.events.requests import Message
 from chancery.ingestion.domain.aggregates import Address, Aggregate
 from chancery.ingestion.domain.intents import EVENTS_MAX, Intent
-from chancery.kernel.errors import TooLarge
 
 SOURCE = "chancery/ingestion"
 """The CloudEvents source of every event of this service."""
@@ -46,26 +45,14 @@ def outgoing_of(
     events: Sequence[Event],
     aggregates: Mapping[AggregateRef, Aggregate],
 ) -> tuple[Outgoing, ...]:
-    """Return the messages to append; the first one of each aggregate expects what was read.
-
-    Raises:
-        TooLarge: with code `declaration_too_large` when an event would exceed 256 KiB.
-    """
+    """Return the messages to append; the first one of each aggregate expects what was read."""
     expected = {ref: aggregate.sequence for ref, aggregate in aggregates.items()}
     return tuple(
         Outgoing(
             subject=Address(tenant, change.ref).subject,
-            payload=_encoded(event),
+            payload=encode(event),
             message_id=event.id,
             expect_last=expected.pop(change.ref, None),
         )
         for change, event in zip(changes, events, strict=True)
     )
-
-
-def _encoded(event: Event) -> bytes:
-    try:
-        return encode(event)
-    except UndecodableEvent as error:
-        message = "the request is larger than one event can be (256 KiB); declare less at once"
-        raise TooLarge(message, code="declaration_too_large") from error

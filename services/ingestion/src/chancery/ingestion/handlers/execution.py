@@ -46,7 +46,7 @@ class Executor:
     aggregates: Aggregates
     appender: Appender
     clock: Clock
-    token_key: bytes
+    token_key: bytes = field(repr=False)
     _turns: WeakValueDictionary[Address, asyncio.Lock] = field(
         default_factory=WeakValueDictionary[Address, asyncio.Lock]
     )

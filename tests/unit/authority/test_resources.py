@@ -1,0 +1,168 @@
+"""Commands on sources and datasets: what they change, and what they refuse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chancery.authority.errors import NotPermitted
+from chancery.authority.names import (
+    AggregateRef,
+    Change,
+)
+from chancery.authority.resources import (
+    decide_declare_dataset,
+    decide_declare_source,
+    decide_grant,
+    decide_publish_revision,
+    decide_publish_snapshot,
+    decide_restore,
+    decide_revoke_grant,
+    decide_withdraw,
+    resource_ref,
+)
+from chancery.events import authority as events
+from chancery.events import commands
+from chancery.kernel.errors import NotFound, Rejected
+from tests.unit.authority.bodies import (
+    DATASET_BODY,
+    GRANT,
+    OPEN,
+    OPEN_DATASET,
+    OPEN_SOURCE,
+    REVISION,
+    SERVING,
+    SNAPSHOT,
+    SOURCE_BODY,
+)
+from tests.unit.authority.worlds import (
+    DATASET,
+    DATASET_STATE,
+    OTHER_SHA,
+    SHA,
+    SOURCE,
+    SOURCE_STATE,
+    actor,
+)
+
+
+def _types(changes: tuple[Change, ...]) -> list[str]:
+    return [change.data.TYPE.split(".")[2] for change in changes]
+
+
+def test_declaring_again_changes_only_what_differs() -> None:
+    pat = actor("publisher")
+    body = commands.DeclareSource(
+        workspace_id="ws", source_id="handbook", title="Handbook", visibility="restricted"
+    )
+    standing = body.model_copy(update={"authority": "normative", "date": "2026-01-31"})
+
+    assert _types(decide_declare_source(pat, OPEN, None, standing)) == ["declared", "authority-set"]
+    assert decide_declare_source(pat, OPEN, SOURCE_STATE, body) == ()
+    wider = body.model_copy(update={"visibility": "workspace", "title": "H"})
+    assert _types(decide_declare_source(pat, OPEN, SOURCE_STATE, wider)) == [
+        "declared",
+        "visibility-changed",
+    ]
+    dated = replace(SOURCE_STATE, authority="normative", date="2026-01-31")
+    assert decide_declare_source(pat, OPEN, dated, body) == ()
+
+
+def test_only_the_declarer_makes_a_resource_private() -> None:
+    body = SOURCE_BODY.model_copy(update={"visibility": "private"})
+    table = DATASET_BODY.model_copy(update={"visibility": "private"})
+    other = actor("admin", principal_id="root")
+
+    with pytest.raises(NotPermitted) as refused:
+        decide_declare_source(other, OPEN, OPEN_SOURCE, body)
+    assert refused.value.field == "visibility"
+    with pytest.raises(NotPermitted):
+        decide_declare_dataset(other, OPEN, OPEN_DATASET, table)
+    assert decide_declare_source(actor("publisher"), OPEN, OPEN_SOURCE, body)
+
+
+def test_a_dataset_keeps_its_declarer_and_refuses_two_measures_of_one_name() -> None:
+    body = commands.DeclareDataset(
+        workspace_id="ws",
+        dataset_id="orders",
+        title="Orders",
+        visibility="workspace",
+        columns=DATASET_STATE.columns,
+        row_filters=DATASET_STATE.row_filters,
+        measures=DATASET_STATE.measures,
+    )
+    other = actor("publisher", principal_id="eve")
+    renamed = body.model_copy(update={"title": "Sales"})
+    twice = body.model_copy(
+        update={"measures": (*body.measures, events.Measure(name="TOTAL", aggregate="count"))}
+    )
+
+    assert decide_declare_dataset(other, OPEN, OPEN_DATASET, body) == ()
+    (change,) = decide_declare_dataset(other, OPEN, OPEN_DATASET, renamed)
+    assert isinstance(change.data, events.DatasetDeclared)
+    assert (change.ref, change.data.declarer) == (DATASET, "pat")
+    with pytest.raises(Rejected) as refused:
+        decide_declare_dataset(other, OPEN, OPEN_DATASET, twice)
+    assert refused.value.code == "duplicate_measure"
+
+
+def test_publishing_counts_on_and_skips_what_serves() -> None:
+    pat = actor("publisher")
+    serving = REVISION.model_copy(update={"content_sha256": OTHER_SHA})
+    withdrawn = replace(SOURCE_STATE, withdrawn=True)
+
+    (change,) = decide_publish_revision(pat, OPEN, SOURCE_STATE, REVISION)
+    assert isinstance(change.data, events.RevisionPublished)
+    assert (change.ref, change.data.revision) == (SOURCE, 3)
+    assert decide_publish_revision(pat, OPEN, SOURCE_STATE, serving) == ()
+    (again,) = decide_publish_revision(pat, OPEN, withdrawn, serving)
+    assert isinstance(again.data, events.RevisionPublished)
+    assert again.data.revision == 3
+    (table,) = decide_publish_snapshot(pat, OPEN, DATASET_STATE, SNAPSHOT)
+    assert isinstance(table.data, events.SnapshotPublished)
+    assert table.data.snapshot == 2
+    same = SNAPSHOT.model_copy(update={"content_sha256": SHA})
+    assert decide_publish_snapshot(pat, OPEN, DATASET_STATE, same) == ()
+    for missing in (
+        lambda: decide_publish_revision(pat, OPEN, None, REVISION),
+        lambda: decide_publish_snapshot(pat, OPEN, None, SNAPSHOT),
+    ):
+        with pytest.raises(NotFound):
+            missing()
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("kind", ["source", "dataset"])
+def test_grants_and_withdrawal_hold_for_sources_and_datasets_alike(
+    kind: commands.ResourceKind,
+) -> None:
+    pat = actor("publisher")
+    held = SOURCE_STATE if kind == "source" else DATASET_STATE
+    name = "handbook" if kind == "source" else "orders"
+    grant = GRANT.model_copy(update={"kind": kind, "resource_id": name})
+    given = grant.model_copy(update={"grantee": "pat"})
+    serving = SERVING.model_copy(update={"kind": kind, "resource_id": name})
+    ref: AggregateRef = SOURCE if kind == "source" else DATASET
+
+    assert resource_ref(grant) == ref
+    assert _types(decide_grant(pat, OPEN, held, grant)) == ["granted"]
+    assert decide_grant(pat, OPEN, held, given) == ()
+    assert _types(decide_revoke_grant(pat, OPEN, held, given)) == ["grant-revoked"]
+    assert decide_revoke_grant(pat, OPEN, held, grant) == ()
+    (withdrawn,) = decide_withdraw(pat, OPEN, held, serving)
+    assert withdrawn.ref == ref
+    assert decide_withdraw(pat, OPEN, replace(held, withdrawn=True), serving) == ()
+    assert decide_restore(pat, OPEN, held, serving) == ()
+
+
+def test_a_withdrawn_source_is_restored_and_a_dataset_published_again() -> None:
+    pat = actor("publisher")
+    table = SERVING.model_copy(update={"kind": "dataset", "resource_id": "orders"})
+
+    restored = decide_restore(pat, OPEN, replace(SOURCE_STATE, withdrawn=True), SERVING)
+
+    assert _types(restored) == ["restored"]
+    with pytest.raises(Rejected) as refused:
+        decide_restore(pat, OPEN, replace(DATASET_STATE, withdrawn=True), table)
+    assert refused.value.code == "not_restorable"
