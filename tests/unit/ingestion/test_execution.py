@@ -15,7 +15,7 @@ from chancery.authority.tokens import proof_of, secret_for
 from chancery.bus.load import Stored
 from chancery.bus.publish import InFlight, Outgoing, Published, WrongSequence
 from chancery.events import authority as events
-from chancery.events.codec import UndecodableEvent, encode
+from chancery.events.codec import UndecodableEvent, decode, encode
 from chancery.events.commands import (
     AddMember,
     CreateWorkspace,
@@ -264,9 +264,28 @@ async def test_a_key_that_was_used_elsewhere_is_refused() -> None:
     assert await log.position() == 4
 
 
+@pytest.mark.req("EV-3", "EV-13")
+async def test_events_carry_who_asked_in_which_trace_and_for_which_request() -> None:
+    log = MemoryLog()
+    executor = await begun(log)
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    asked = request(WORKSPACE).model_copy(update={"traceparent": trace})
+
+    await executor.execute(access.CREATE_WORKSPACE, asked)
+
+    first, second = (decode(stored.payload) for stored in log.messages[-2:])
+    assert [stored.message_id for stored in log.messages[-2:]] == [first.id, second.id]
+    for event in (first, second):
+        assert event.envelope.traceparent == trace
+        assert event.envelope.actor == "admin"
+        assert event.envelope.requestsha256 == asked.request_sha256
+        assert event.envelope.correlationid == first.id
+        assert event.tenant == "default"
+
+
 async def test_the_token_key_is_in_no_text_form() -> None:
     executor = executor_of(MemoryLog())
-    intent = intent_of(request(WORKSPACE), now=NOW, token_key=KEY)
+    intent = intent_of(request(WORKSPACE), now=NOW, token_key=KEY, traceparent=None)
 
     assert "ws" in repr(intent)
     for thing in (executor, intent, Operator(KEY)):

@@ -60,6 +60,8 @@ def continued(address: Address, aggregate: Aggregate, records: tuple[Record, ...
     Raises:
         BrokenRule: for an event that contradicts the aggregate; commands on it are refused.
     """
+    if not records:
+        return aggregate
     folded, known = aggregate.folded, dict(aggregate.records)
     for record in records:
         folded = fold(address.ref.kind, folded, record.sequence, record.event.data)

@@ -68,10 +68,12 @@ class Intent(Generic[B_co]):
         return Claim(caller.tenant, caller.principal, caller.credential_id, caller.proof)
 
 
-def intent_of(request: Request[B], *, now: datetime, token_key: bytes) -> Intent[B]:
-    """Return what `request` asks for, decided at `now`."""
+def intent_of(
+    request: Request[B], *, now: datetime, token_key: bytes, traceparent: str | None
+) -> Intent[B]:
+    """Return what `request` asks for, decided at `now` in the span that `traceparent` names."""
     key = Key(request.caller, request.route, request.idempotency_key, request.request_sha256)
-    return Intent(key, request.body, now, token_key, request.traceparent)
+    return Intent(key, request.body, now, token_key, traceparent)
 
 
 def held_proof(token_key: bytes, credential_id: str) -> str:

@@ -24,6 +24,7 @@ from chancery.ingestion.handlers.loading import Aggregates
 from chancery.ingestion.ports import Log
 from chancery.kernel.clock import Clock
 from chancery.kernel.errors import ChanceryError
+from chancery.runtime import telemetry
 
 TRIES_MAX = 3
 
@@ -60,7 +61,12 @@ class Executor:
             Contended: others kept winning.
             Unavailable: the log is away; sending the same request again is safe.
         """
-        intent = intent_of(request, now=self.clock.now(), token_key=self.token_key)
+        intent = intent_of(
+            request,
+            now=self.clock.now(),
+            token_key=self.token_key,
+            traceparent=telemetry.current_traceparent() or request.traceparent,
+        )
         target = Address(command.tenant(intent), command.reads(intent)[0])
         async with self._turns.setdefault(target, asyncio.Lock()):
             for _ in range(TRIES_MAX):
