@@ -64,7 +64,15 @@ class AuthorityApplier:
             for row in rows:
                 key = AggregateKey(row["tenant"], row["kind"], row["id"])
                 state = None if row["state"] is None else from_json(key.kind, row["state"])
-                known[key] = AggregateRow(row["sequence"], row["frozen"], state)
+                known[key] = AggregateRow(
+                    sequence=row["sequence"],
+                    event_type=row["event_type"],
+                    event_id=row["event_id"],
+                    payload_sha256=row["payload_sha256"],
+                    state=state,
+                    frozen=row["frozen"],
+                    published=row["published"],
+                )
         return known
 
     def _remember(self, rows: Mapping[AggregateKey, AggregateRow]) -> None:
@@ -87,8 +95,12 @@ def _arguments(before: Mark, folded: Folded) -> list[object]:
         [key.id for key in keys],
         [row.workspace_id for row in rows],
         [row.serving for row in rows],
+        [row.published for row in rows],
         [row.sequence for row in rows],
         [row.frozen for row in rows],
+        [row.event_type for row in rows],
+        [row.event_id for row in rows],
+        [row.payload_sha256 for row in rows],
         [_state_text(row.state) for row in rows],
         *quarantine_arguments(folded.quarantined),
         [cut.tenant for cut in folded.cuts],

@@ -8,12 +8,12 @@ acknowledged. Those who come while a read is on its way share the next one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from chancery.kernel.errors import ChanceryError
 from chancery.release.adapters.position import Position
+from chancery.release.ports import ReadEnd
 
 BARRIER_TIMEOUT_S = 2.0
 """How long the projection may take to pass the log's end."""
@@ -25,7 +25,7 @@ _Outcome: TypeAlias = int | ChanceryError | None
 class Barrier:
     """`read_end` returns a sequence above every command acknowledged before it was called."""
 
-    read_end: Callable[[], Awaitable[int]]
+    read_end: ReadEnd
     position: Position
     timeout_s: float = BARRIER_TIMEOUT_S
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)

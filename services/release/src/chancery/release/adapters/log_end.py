@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from pydantic import BaseModel
 
 from chancery.bus.connection import Connection
@@ -14,10 +12,11 @@ from chancery.events.envelope import Envelope, Event
 from chancery.events.topology import AUTHORITY, FENCE_SUBJECT
 from chancery.kernel.clock import Clock
 from chancery.kernel.ids import random_id
+from chancery.release.domain.stages import SOURCE
+from chancery.release.ports import ReadEnd
 
 FENCE_TTL_S = 3600
 TIMEOUT_S = 2.0
-SOURCE = "chancery/release"
 NO_TENANT = "_"
 
 
@@ -29,7 +28,7 @@ class _StreamInfo(BaseModel):
     config: _Config
 
 
-async def log_end_reader(connection: Connection, clock: Clock) -> Callable[[], Awaitable[int]]:
+async def log_end_reader(connection: Connection, clock: Clock) -> ReadEnd:
     """Return the read that a barrier rests on, as the stream's replication demands it.
 
     Raises:

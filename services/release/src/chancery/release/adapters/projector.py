@@ -7,15 +7,15 @@ cannot hurt. A process that is not the writer follows the checkpoint while someb
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import asyncpg
 from pydantic import SecretStr
 
 from chancery.bus.connection import Connection as Bus
-from chancery.bus.load import Stored, last_sequence, message_at
+from chancery.bus.load import last_sequence, message_at
 from chancery.bus.reader import PullReader
 from chancery.events.topology import Consumer
 from chancery.kernel.canonical import sha256_hex
@@ -24,6 +24,7 @@ from chancery.kernel.errors import Unavailable
 from chancery.release.adapters.position import Position
 from chancery.release.domain.marks import EMPTY_DIGEST, LogIdentity, Mark, check_log
 from chancery.release.errors import NotTheWriter
+from chancery.release.ports import Applier
 from chancery.store.pool import Connection, connect, translate_errors
 from chancery.store.queries import load_queries
 
@@ -47,16 +48,6 @@ class Checkpoint:
     table_set: int
     stream_created: str
     mark: Mark
-
-
-class Applier(Protocol):
-    """Stores what messages change; one serves one turn as the writer and is then dropped."""
-
-    async def apply(
-        self, connection: Connection, table_set: int, mark: Mark, messages: Sequence[Stored]
-    ) -> Mark | None:
-        """Store the fold of `messages` and the mark behind them; None when the mark had moved."""
-        ...
 
 
 @dataclass(slots=True)

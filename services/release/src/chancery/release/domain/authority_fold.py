@@ -7,20 +7,24 @@ in quarantine; every decision that reads it denies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from chancery.authority.evolve import evolve
 from chancery.authority.states import DatasetState, SourceState, State
-from chancery.events.authority import CutTaken
+from chancery.events.authority import CutTaken, RevisionPublished, SnapshotPublished
 from chancery.events.codec import decode
 from chancery.events.envelope import Event
 from chancery.events.topology import FENCE_SUBJECT, cut_subject
+from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Corrupt
 from chancery.release.domain.marks import Mark
 
 _AUTHORITY_TOKENS = 4
 _CUT_TOKENS = 2
+UNREADABLE = "unreadable"
+"""Type and id of an event that could not be read."""
+_PUBLICATIONS = (RevisionPublished, SnapshotPublished)
 UNKNOWN_TENANT = "_"
 """The tenant under which a message waits whose subject names none."""
 
@@ -55,11 +59,19 @@ class AggregateKey:
 
 @dataclass(frozen=True, slots=True)
 class AggregateRow:
-    """What the projection holds of an aggregate; a frozen one may have no state at all."""
+    """What the projection holds of an aggregate; a frozen one may have no state at all.
+
+    Type, id and payload hash are of its last event, `published` is the position of its last
+    publication.
+    """
 
     sequence: int
-    frozen: bool
+    event_type: str
+    event_id: str
+    payload_sha256: str
     state: State | None
+    frozen: bool = False
+    published: int | None = None
 
     @property
     def workspace_id(self) -> str | None:
@@ -142,17 +154,38 @@ def _take_event(
     folded: Folded, key: AggregateKey, row: AggregateRow | None, message: LogMessage
 ) -> None:
     if row is not None and row.frozen:
-        folded.rows[key] = replace(row, sequence=message.sequence)
-        _quarantine(folded, key.tenant, message, "aggregate_frozen")
+        _freeze(folded, key, row, message, "aggregate_frozen")
         return
-    before = None if row is None else row.state
     try:
-        state = evolve(key.kind, before, _event_of(key, message.payload).data)
+        event = _event_of(key, message.payload)
+        state = evolve(key.kind, None if row is None else row.state, event.data)
     except Corrupt as error:
-        folded.rows[key] = AggregateRow(message.sequence, frozen=True, state=before)
-        _quarantine(folded, key.tenant, message, error.code)
+        _freeze(folded, key, row, message, error.code)
         return
-    folded.rows[key] = AggregateRow(message.sequence, frozen=False, state=state)
+    published = None if row is None else row.published
+    folded.rows[key] = AggregateRow(
+        sequence=message.sequence,
+        event_type=event.envelope.type,
+        event_id=event.id,
+        payload_sha256=sha256_hex(message.payload),
+        state=state,
+        published=message.sequence if isinstance(event.data, _PUBLICATIONS) else published,
+    )
+
+
+def _freeze(
+    folded: Folded, key: AggregateKey, row: AggregateRow | None, message: LogMessage, reason: str
+) -> None:
+    folded.rows[key] = AggregateRow(
+        sequence=message.sequence,
+        event_type=UNREADABLE,
+        event_id=UNREADABLE,
+        payload_sha256=sha256_hex(message.payload),
+        state=None if row is None else row.state,
+        frozen=True,
+        published=None if row is None else row.published,
+    )
+    _quarantine(folded, key.tenant, message, reason)
 
 
 def _event_of(key: AggregateKey, payload: bytes) -> Event:

@@ -14,7 +14,7 @@ WHERE l.projection = 'authority';
 -- name: read_states_at_cut
 -- As read_states, with the digest that the log has at the cut.
 SELECT c.sequence AS checkpoint, clock_timestamp() AS now, k.digest, r.kind, r.id,
-       a.sequence, a.frozen, a.state
+       a.sequence, a.published, a.frozen, a.event_type, a.event_id, a.payload_sha256, a.state
 FROM release.live_set AS l
 JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.table_set
 LEFT JOIN release.cut AS k
@@ -72,15 +72,11 @@ WHERE l.projection = 'authority' AND a.state -> 'credentials' ? $2
 LIMIT 1;
 
 -- name: read_later_publications
--- Sources and datasets of a workspace whose serving revision was published after a position.
-SELECT a.kind, a.id, a.sequence, a.frozen, a.state
+-- Sources and datasets of a workspace that were published again after a position.
+SELECT a.kind, a.id, a.frozen, a.state
 FROM release.live_set AS l
-JOIN release.live_set AS x ON x.projection = 'index'
 JOIN release.aggregate AS a
   ON a.tenant = $1 AND a.table_set = l.table_set AND a.workspace_id = $2
- AND a.kind IN ('source', 'dataset') AND a.sequence > $3
-JOIN release.index_state AS i
-  ON i.tenant = $1 AND i.table_set = x.table_set AND i.kind = a.kind AND i.key = a.id
- AND i.revision = a.serving AND i.authority_sequence > $3
+ AND a.kind IN ('source', 'dataset') AND a.published > $3
 WHERE l.projection = 'authority'
 LIMIT 1000;

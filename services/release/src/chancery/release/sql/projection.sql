@@ -29,7 +29,8 @@ JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.
 
 -- name: read_rows
 -- The aggregates that a batch of events changes, as they are before it.
-SELECT a.tenant, a.kind, a.id, a.sequence, a.frozen, a.state
+SELECT a.tenant, a.kind, a.id, a.sequence, a.published, a.frozen, a.event_type, a.event_id,
+       a.payload_sha256, a.state
 FROM unnest($2::text[], $3::text[], $4::text[]) AS r (tenant, kind, id)
 JOIN release.aggregate AS a
   ON a.tenant = r.tenant AND a.table_set = $1 AND a.kind = r.kind AND a.id = r.id;
@@ -44,26 +45,31 @@ WITH moved AS (
     RETURNING table_set
 ), folded AS (
     INSERT INTO release.aggregate
-        (tenant, table_set, kind, id, workspace_id, serving, sequence, frozen, state)
-    SELECT u.tenant, m.table_set, u.kind, u.id, u.workspace_id, u.serving, u.sequence, u.frozen,
-           u.state::jsonb
+        (tenant, table_set, kind, id, workspace_id, serving, published, sequence, frozen,
+         event_type, event_id, payload_sha256, state)
+    SELECT u.tenant, m.table_set, u.kind, u.id, u.workspace_id, u.serving, u.published,
+           u.sequence, u.frozen, u.event_type, u.event_id, u.payload_sha256, u.state::jsonb
     FROM moved AS m, unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::integer[],
-        $13::bigint[], $14::boolean[], $15::text[])
-        AS u (tenant, kind, id, workspace_id, serving, sequence, frozen, state)
+        $13::bigint[], $14::bigint[], $15::boolean[], $16::text[], $17::text[], $18::text[],
+        $19::text[])
+        AS u (tenant, kind, id, workspace_id, serving, published, sequence, frozen, event_type,
+              event_id, payload_sha256, state)
     ON CONFLICT (tenant, table_set, kind, id) DO UPDATE
     SET workspace_id = excluded.workspace_id, serving = excluded.serving,
-        sequence = excluded.sequence, frozen = excluded.frozen, state = excluded.state
+        published = excluded.published, sequence = excluded.sequence, frozen = excluded.frozen,
+        event_type = excluded.event_type, event_id = excluded.event_id,
+        payload_sha256 = excluded.payload_sha256, state = excluded.state
 ), quarantined AS (
     INSERT INTO release.quarantine (tenant, table_set, sequence, subject, reason, payload)
     SELECT u.tenant, m.table_set, u.sequence, u.subject, u.reason, u.payload
-    FROM moved AS m, unnest($16::text[], $17::bigint[], $18::text[], $19::text[], $20::bytea[])
+    FROM moved AS m, unnest($20::text[], $21::bigint[], $22::text[], $23::text[], $24::bytea[])
         AS u (tenant, sequence, subject, reason, payload)
 ), cuts AS (
     INSERT INTO release.cut
         (tenant, table_set, sequence, run_id, generation, attempt, digest)
     SELECT u.tenant, m.table_set, u.sequence, u.run_id, u.generation, u.attempt, u.digest
-    FROM moved AS m, unnest($21::text[], $22::bigint[], $23::text[], $24::integer[],
-        $25::integer[], $26::bytea[])
+    FROM moved AS m, unnest($25::text[], $26::bigint[], $27::text[], $28::integer[],
+        $29::integer[], $30::bytea[])
         AS u (tenant, sequence, run_id, generation, attempt, digest)
 )
 SELECT count(*) = 1 FROM moved;

@@ -12,12 +12,6 @@ ON CONFLICT (tenant, conversation_id) DO NOTHING;
 SELECT workspace_id, principal, request_sha256, messages, created_at
 FROM release.conversation WHERE tenant = $1 AND conversation_id = $2;
 
--- name: take_message_number
--- The next message number of a conversation; the row lock makes two posts take turns.
-UPDATE release.conversation SET messages = messages + 1
-WHERE tenant = $1 AND conversation_id = $2
-RETURNING messages;
-
 -- name: read_message_of_run
 -- The message that asked a run's question.
 SELECT conversation_id, number, message_id, credential_id, request_sha256, body, requested_at
@@ -32,40 +26,47 @@ WHERE m.tenant = $1 AND m.conversation_id = $2
 ORDER BY m.number;
 
 -- name: insert_message
--- Record a question, its run and the first event row.
-WITH asked AS (
+-- Record a question under the next number of its conversation, its run, and the first event row.
+WITH numbered AS (
+    UPDATE release.conversation SET messages = messages + 1
+    WHERE tenant = $1 AND conversation_id = $2
+    RETURNING messages AS number
+), asked AS (
     INSERT INTO release.message
         (tenant, conversation_id, number, message_id, run_id, credential_id, request_sha256, body,
          requested_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    SELECT $1, $2, n.number, $3, $4, $5, $6, $7, $8 FROM numbered AS n
 ), started AS (
     INSERT INTO release.run
         (tenant, run_id, workspace_id, conversation_id, message, principal, credential_id, state,
          deadline, mode, bounds, question_sha256, traceparent, events)
-    VALUES ($1, $5, $10, $2, $3, $11, $6, 'requested', $12, $13, $14, $15, $16, 1)
+    SELECT $1, $4, $9, $2, n.number, $10, $5, 'requested', $11, $12, $13, $14, $15, 1
+    FROM numbered AS n
+), told AS (
+    INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
+    SELECT $1, $4, 1, 1, 'state', jsonb_build_object('state', 'requested') FROM numbered AS n
 )
-INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
-VALUES ($1, $5, 1, 1, 'state', jsonb_build_object('state', 'requested'));
+SELECT number FROM numbered;
 
 -- name: read_run
 -- One run.
 SELECT run_id, workspace_id, conversation_id, message, principal, credential_id, state, generation,
-       lease, deadline, mode, bounds, question_sha256, traceparent, admitted, gathered, proposed,
-       detail, events, ended_at
+       lease, deadline, mode, bounds, question_sha256, traceparent, policy_sha256,
+       admitted, gathered, proposed, detail, events, ended_at
 FROM release.run WHERE tenant = $1 AND run_id = $2;
 
 -- name: lock_run
 -- Hold a run until this transaction ends.
 SELECT run_id, workspace_id, conversation_id, message, principal, credential_id, state, generation,
-       lease, deadline, mode, bounds, question_sha256, traceparent, admitted, gathered, proposed,
-       detail, events, ended_at
+       lease, deadline, mode, bounds, question_sha256, traceparent, policy_sha256,
+       admitted, gathered, proposed, detail, events, ended_at
 FROM release.run WHERE tenant = $1 AND run_id = $2 FOR UPDATE;
 
 -- name: admit_run
 -- Give a requested run its lease and scope, once.
 WITH moved AS (
     UPDATE release.run
-    SET state = 'admitted', lease = $3, admitted = $4, events = events + 1
+    SET state = 'admitted', lease = $3, admitted = $4, policy_sha256 = $5, events = events + 1
     WHERE tenant = $1 AND run_id = $2 AND state = 'requested'
     RETURNING generation, events
 ), told AS (
@@ -119,17 +120,6 @@ WITH moved AS (
 )
 SELECT count(*) = 1 FROM moved;
 
--- name: end_run
--- Close a run with its last state; runs in the sealing transaction, under the run's lock.
-UPDATE release.run
-SET state = $3, detail = $4, events = $5, ended_at = clock_timestamp()
-WHERE tenant = $1 AND run_id = $2 AND ended_at IS NULL;
-
--- name: insert_run_event
--- One event row of a run.
-INSERT INTO release.run_event (tenant, run_id, number, generation, event, body, release_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
-
 -- name: read_overdue_runs
 -- Open runs whose deadline has passed.
 SELECT tenant, run_id FROM release.run
@@ -143,9 +133,10 @@ FROM release.run WHERE ended_at IS NULL;
 
 -- name: read_run_events
 -- Event rows of a run behind a number; a content row brings its bytes encrypted.
-SELECT e.number, e.generation, e.event, e.body, e.release_id, c.n, c.ciphertext
+SELECT e.number, e.generation, e.event, e.body, e.release_id, c.ciphertext
 FROM release.run_event AS e
 LEFT JOIN release.content AS c
   ON c.tenant = e.tenant AND c.release_id = e.release_id AND c.kind = 'frame'
+ AND c.n = e.number
 WHERE e.tenant = $1 AND e.run_id = $2 AND e.number > $3
 ORDER BY e.number LIMIT $4;

@@ -33,8 +33,12 @@ CREATE TABLE aggregate (
     id text NOT NULL,
     workspace_id text,
     serving integer,
+    published bigint,
     sequence bigint NOT NULL CHECK (sequence > 0),
     frozen boolean NOT NULL DEFAULT false,
+    event_type text NOT NULL,
+    event_id text NOT NULL,
+    payload_sha256 text NOT NULL,
     state jsonb,
     PRIMARY KEY (tenant, table_set, kind, id)
 );
@@ -131,6 +135,7 @@ CREATE TABLE run (
     bounds jsonb NOT NULL,
     question_sha256 text NOT NULL,
     traceparent text,
+    policy_sha256 text,
     admitted bytea,
     gathered bytea,
     proposed bytea,
@@ -144,15 +149,18 @@ CREATE INDEX run_open ON run (deadline) WHERE ended_at IS NULL;
 
 CREATE TABLE parked (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    consumer text NOT NULL,
+    tenant text,
     stream text NOT NULL,
     sequence bigint NOT NULL,
+    consumer text NOT NULL,
     subject text NOT NULL,
+    message_id text,
     reason text NOT NULL,
     attempts integer NOT NULL,
     payload bytea NOT NULL,
     parked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    UNIQUE (consumer, sequence)
+    resolved_at timestamptz,
+    UNIQUE (stream, sequence, consumer)
 );
 
 CREATE TABLE outbox (
@@ -179,6 +187,7 @@ CREATE TABLE release (
     principal text NOT NULL,
     cut_sequence bigint NOT NULL CHECK (cut_sequence >= 0),
     decided_at timestamptz NOT NULL,
+    language text NOT NULL,
     request jsonb NOT NULL,
     citations integer NOT NULL CHECK (citations BETWEEN 0 AND 20),
     cards integer NOT NULL CHECK (cards BETWEEN 0 AND 20),
@@ -211,7 +220,6 @@ CREATE TABLE citation (
     aggregate_kind text NOT NULL,
     aggregate_id text NOT NULL,
     revision integer NOT NULL CHECK (revision > 0),
-    locator jsonb NOT NULL,
     PRIMARY KEY (tenant, release_id, n),
     FOREIGN KEY (tenant, release_id) REFERENCES release ON DELETE RESTRICT
 );
@@ -231,7 +239,7 @@ CREATE TABLE receipt (
     release_id text NOT NULL,
     receipt_sha256 text NOT NULL CHECK (receipt_sha256 ~ '^[0-9a-f]{64}$'),
     body bytea NOT NULL,
-    key_id text NOT NULL,
+    public_key bytea NOT NULL CHECK (octet_length(public_key) = 32),
     signature bytea NOT NULL,
     PRIMARY KEY (tenant, release_id),
     FOREIGN KEY (tenant, release_id) REFERENCES release ON DELETE RESTRICT
@@ -241,7 +249,7 @@ CREATE TABLE content (
     tenant text NOT NULL,
     release_id text NOT NULL,
     kind text NOT NULL CHECK (
-        kind IN ('text', 'statements', 'citations', 'cards', 'document', 'frame')),
+        kind IN ('text', 'statements', 'citations', 'cards', 'executions', 'document', 'frame')),
     n integer NOT NULL CHECK (n >= 0),
     ciphertext bytea NOT NULL,
     PRIMARY KEY (tenant, release_id, kind, n),
@@ -268,7 +276,7 @@ CREATE TABLE release_key (
     tenant text NOT NULL,
     release_id text NOT NULL,
     key bytea NOT NULL CHECK (octet_length(key) = 32),
-    salts jsonb NOT NULL,
+    seed bytea NOT NULL CHECK (octet_length(seed) = 16),
     PRIMARY KEY (tenant, release_id)
 );
 

@@ -1,0 +1,187 @@
+"""Reads states for decisions: each call one statement, so that one snapshot holds everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import asyncpg
+
+from chancery.authority.names import AggregateRef
+from chancery.authority.states import DatasetState, SourceState, State, from_json
+from chancery.events.authority import AggregateKind
+from chancery.events.index import ResourceKind
+from chancery.evidence.receipt import ReadEntry
+from chancery.kernel.canonical import Json
+from chancery.kernel.errors import Corrupt, Unavailable
+from chancery.release.adapters.index_rows import parse_entry
+from chancery.release.domain.admission import Resource
+from chancery.release.domain.index_fold import IndexEntry
+from chancery.release.domain.snapshot import Snapshot
+from chancery.release.errors import BehindLog
+from chancery.store.pool import Connection, Pool, translate_errors
+from chancery.store.queries import load_queries
+
+_QUERIES = load_queries("chancery.release")
+_READ_STATES = _QUERIES["read_states"]
+_READ_STATES_AT_CUT = _QUERIES["read_states_at_cut"]
+_READ_WORKSPACE = _QUERIES["read_workspace"]
+_READ_RESOURCES = _QUERIES["read_resources"]
+_READ_INDEX_ENTRY = _QUERIES["read_index_entry"]
+_FIND_CREDENTIAL = _QUERIES["find_credential"]
+_READ_LATER = _QUERIES["read_later_publications"]
+
+ACQUIRE_TIMEOUT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class CutSnapshot:
+    """A snapshot with what the receipt records: each aggregate's last event and the digest at C.
+
+    `digest` is None while the projection has not passed the cut. `published` is the newest
+    publication among the aggregates read.
+    """
+
+    snapshot: Snapshot
+    entries: tuple[ReadEntry, ...]
+    digest: bytes | None
+    published: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorityReader:
+    """Reads the projections on the primary; never on a replica."""
+
+    pool: Pool
+
+    async def read(self, tenant: str, refs: Sequence[AggregateRef], *, at_least: int) -> Snapshot:
+        """Return the states of `refs`, from a snapshot that has passed `at_least`.
+
+        Raises:
+            BehindLog: the database is behind what this process saw.
+            Unavailable: the database is away.
+        """
+        with translate_errors():
+            rows = await self.pool.fetch(
+                _READ_STATES, tenant, [ref.kind for ref in refs], [ref.id for ref in refs]
+            )
+        return _snapshot(rows, at_least)
+
+    async def resources(
+        self, tenant: str, workspace_id: str, refs: Sequence[AggregateRef]
+    ) -> tuple[Resource, ...]:
+        """Return those of `refs` that exist in the workspace."""
+        with translate_errors():
+            rows = await self.pool.fetch(
+                _READ_RESOURCES,
+                tenant,
+                workspace_id,
+                [ref.kind for ref in refs],
+                [ref.id for ref in refs],
+            )
+        return tuple(_resource(row) for row in rows)
+
+    async def workspace(
+        self, tenant: str, workspace_id: str, kinds: Iterable[ResourceKind]
+    ) -> tuple[Resource, ...]:
+        """Return every source and dataset of the workspace of these kinds, by kind and key."""
+        with translate_errors():
+            rows = await self.pool.fetch(_READ_WORKSPACE, tenant, workspace_id, list(kinds))
+        return tuple(_resource(row) for row in rows)
+
+    async def index_entry(self, tenant: str, ref: AggregateRef, revision: int) -> IndexEntry | None:
+        """Return the index entry of one exact revision."""
+        with translate_errors():
+            found = await self.pool.fetchval(_READ_INDEX_ENTRY, tenant, ref.kind, ref.id, revision)
+        return None if found is None else parse_entry(found)
+
+    async def credential_owner(self, tenant: str, credential_id: str) -> str | None:
+        """Return the principal that holds a credential of this id."""
+        with translate_errors():
+            found: str | None = await self.pool.fetchval(_FIND_CREDENTIAL, tenant, credential_id)
+        return found
+
+    async def published_after(
+        self, tenant: str, workspace_id: str, sequence: int
+    ) -> tuple[Resource, ...]:
+        """Return resources of the workspace that were published again after `sequence`."""
+        with translate_errors():
+            rows = await self.pool.fetch(_READ_LATER, tenant, workspace_id, sequence)
+        return tuple(Resource(_ref(row), _resource_state(row), row["frozen"], None) for row in rows)
+
+
+async def read_at_cut(
+    connection: Connection, tenant: str, refs: Sequence[AggregateRef], cut: int
+) -> CutSnapshot:
+    """Return the states of `refs` in the sealing transaction; one bounded statement.
+
+    The caller checks whether the checkpoint has passed the cut and whether a row moved after it.
+    """
+    rows = await connection.fetch(
+        _READ_STATES_AT_CUT, tenant, [ref.kind for ref in refs], [ref.id for ref in refs], cut
+    )
+    snapshot = _snapshot(rows, 0)
+    entries = tuple(_read_entry(row) for row in sorted(rows, key=_ref))
+    published = max((row["published"] or 0 for row in rows), default=0)
+    return CutSnapshot(snapshot, entries, rows[0]["digest"], published)
+
+
+def _snapshot(rows: Sequence[asyncpg.Record], at_least: int) -> Snapshot:
+    if not rows:
+        message = "the authority projection has not been started"
+        raise Unavailable(message, code="projection_missing")
+    checkpoint: int = rows[0]["checkpoint"]
+    if checkpoint < at_least:
+        message = "the authority projection is behind the log; retry in a moment"
+        raise BehindLog(message)
+    states: dict[AggregateRef, State | None] = {}
+    frozen: set[AggregateRef] = set()
+    for row in rows:
+        if row["id"] is None:
+            continue
+        ref = _ref(row)
+        states[ref] = _state(ref, row["state"])
+        if row["frozen"]:
+            frozen.add(ref)
+    return Snapshot(checkpoint, rows[0]["now"], states, frozenset(frozen))
+
+
+def _read_entry(row: asyncpg.Record) -> ReadEntry:
+    sequence: int | None = row["sequence"]
+    return ReadEntry(
+        kind=row["kind"],
+        id=row["id"],
+        sequence=sequence or 0,
+        type=row["event_type"],
+        event_id=row["event_id"],
+        payload_sha256=row["payload_sha256"],
+    )
+
+
+def _resource(row: asyncpg.Record) -> Resource:
+    entry = row["entry"]
+    return Resource(
+        _ref(row),
+        _resource_state(row),
+        bool(row["frozen"]),
+        None if entry is None else parse_entry(entry),
+    )
+
+
+def _resource_state(
+    row: asyncpg.Record,
+) -> SourceState | DatasetState | None:
+    state = _state(_ref(row), row["state"])
+    if state is None or isinstance(state, SourceState | DatasetState):
+        return state
+    message = "a stored source or dataset is of another kind"
+    raise Corrupt(message, code="malformed_state")
+
+
+def _ref(row: asyncpg.Record) -> AggregateRef:
+    kind: AggregateKind = row["kind"]
+    return AggregateRef(kind, str(row["id"]))
+
+
+def _state(ref: AggregateRef, value: Json) -> State | None:
+    return None if value is None else from_json(ref.kind, value)

@@ -1,0 +1,145 @@
+"""The bundle of a release: what is sealed, and the evidence it names, checked on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from chancery.attest.signing import key_id
+from chancery.bus.connection import Connection as Bus
+from chancery.bus.load import message_at
+from chancery.events.topology import AUTHORITY
+from chancery.evidence.answer import Card, Citation, QuoteCitation, Statement
+from chancery.evidence.bundle import Bundle, CitedPart, ResultProof, RowsRead, Signature
+from chancery.evidence.manifest import Manifest
+from chancery.evidence.receipt import Execution, Receipt
+from chancery.evidence.salts import Salts, derive_salts
+from chancery.kernel.canonical import parse_json, sha256_hex
+from chancery.kernel.errors import Corrupt, Unavailable
+from chancery.release.adapters.evidence_reader import EvidenceReader, Pin
+from chancery.release.adapters.sealed import Release, Releases
+from chancery.release.domain.selection import Document
+from chancery.release.errors import SealedRowDamaged
+
+_STATEMENTS: Final = TypeAdapter(tuple[Statement, ...])
+_CITATIONS: Final = TypeAdapter(tuple[Citation, ...])
+_CARDS: Final = TypeAdapter(tuple[Card, ...])
+_EXECUTIONS: Final = TypeAdapter(tuple[Execution, ...])
+_KINDS: Final = ("text", "statements", "citations", "cards", "executions")
+
+
+@dataclass(frozen=True, slots=True)
+class Bundles:
+    """Builds bundles; only after a disclosure was allowed."""
+
+    bus: Bus
+    releases: Releases
+    evidence: EvidenceReader
+
+    async def build(self, release: Release) -> Bundle:
+        """Return the bundle of a release.
+
+        Raises:
+            Corrupt: a sealed row or its evidence does not verify.
+            Unavailable: blobs, database or log are away.
+        """
+        receipt = release.parsed_receipt()
+        contents = await self.releases.contents(release, *_KINDS)
+        citations = _CITATIONS.validate_json(contents["citations"])
+        executions = _EXECUTIONS.validate_json(contents["executions"])
+        documents = await self._documents(release, receipt, citations)
+        results = tuple([await self._result(release, each) for each in executions])
+        return Bundle(
+            receipt=receipt,
+            receipt_sha256=release.receipt_sha256,
+            signature=_signature(release),
+            salts=_salts(release, results),
+            text=contents["text"].decode(),
+            statements=_STATEMENTS.validate_json(contents["statements"]),
+            citations=citations,
+            cards=_CARDS.validate_json(contents["cards"]),
+            manifests=tuple(document.manifest for document in documents),
+            parts=_parts(documents, citations),
+            results=results,
+            cut_payload=await self._cut_payload(receipt),
+        )
+
+    async def _documents(
+        self, release: Release, receipt: Receipt, citations: Sequence[Citation]
+    ) -> list[Document]:
+        """Return the cited documents in the order in which the citations first use them."""
+        sources = {each.id: each for each in receipt.core.sources if each.kind == "source"}
+        names = dict.fromkeys(
+            each.source_id for each in citations if isinstance(each, QuoteCitation)
+        )
+        found: list[Document] = []
+        for name in names:
+            source = sources[name]
+            pin = Pin(source.key, source.extraction_sha256, source.manifest_sha256)
+            found.append(await self.evidence.document(release.tenant, pin))
+        return found
+
+    async def _result(self, release: Release, execution: Execution) -> ResultProof:
+        place = (release.tenant, release.run_id)
+        sql = await self.evidence.run_blob(*place, execution.query_sha256)
+        preview = await self.evidence.run_blob(*place, execution.preview_sha256)
+        if sql is None or preview is None:
+            message = "the recorded query of a sealed value is not in the blob store"
+            raise Unavailable(message, code="evidence_missing")
+        rows = None
+        if execution.rows_sha256 is not None:
+            data = await self.evidence.run_blob(*place, execution.rows_sha256)
+            rows = None if data is None else RowsRead.from_bytes(data)
+        parsed = parse_json(preview)
+        return ResultProof.model_validate(
+            {"sql": sql.decode(), "preview": parsed, "rows": rows}, strict=False
+        )
+
+    async def _cut_payload(self, receipt: Receipt) -> str | None:
+        if receipt.cut is None:
+            return None
+        stored = await message_at(self.bus, AUTHORITY, receipt.cut.sequence)
+        if stored is None or sha256_hex(stored.payload) != receipt.cut.payload_sha256:
+            message = "the log does not hold the cut that the receipt names"
+            raise SealedRowDamaged(message, code="cut_missing")
+        return stored.payload.hex()
+
+
+def _signature(release: Release) -> Signature:
+    return Signature(
+        key_id=key_id(release.public_key),
+        public_key=release.public_key.hex(),
+        signature=release.signature.hex(),
+    )
+
+
+def _salts(release: Release, results: Sequence[ResultProof]) -> Salts:
+    """Return the salts of what is carried; rows that are left out leave out theirs."""
+    if release.keys is None:
+        message = "the keys of this release were erased"
+        raise SealedRowDamaged(message, code="content_erased")
+    salts = derive_salts(release.keys.salt, len(results))
+    kept = tuple(
+        salt if result.rows is not None else salt.model_copy(update={"rows": None})
+        for salt, result in zip(salts.results, results, strict=True)
+    )
+    return salts.model_copy(update={"results": kept})
+
+
+def _parts(documents: Sequence[Document], citations: Sequence[Citation]) -> tuple[CitedPart, ...]:
+    wanted = dict.fromkeys(each.part for each in citations if isinstance(each, QuoteCitation))
+    return tuple(_part(documents, part_id) for part_id in wanted)
+
+
+def _part(documents: Sequence[Document], part_id: str) -> CitedPart:
+    for document in documents:
+        manifest: Manifest = document.manifest
+        part = manifest.part(part_id)
+        if part is not None:
+            text = part.slice(document.text)
+            return CitedPart(part_id=part_id, start=part.start, text=text)
+    message = "a cited part is in no pinned manifest"
+    raise Corrupt(message, code="altered_text")

@@ -1,0 +1,70 @@
+"""Publishing cuts: each with a fresh message id, and never sent a second time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from chancery.bus.connection import Connection
+from chancery.bus.publish import Outgoing, publish_message
+from chancery.events.authority import AggregateName, CutTaken
+from chancery.events.codec import encode
+from chancery.events.envelope import Envelope, Event
+from chancery.events.topology import cut_subject
+from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.errors import Unavailable
+from chancery.kernel.ids import random_id
+from chancery.release.domain.drafts import Draft
+from chancery.release.domain.stages import SOURCE
+
+CUT_TIMEOUT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A cut as the log acknowledged it."""
+
+    sequence: int
+    attempt: int
+    payload_sha256: str
+    decided_at: datetime
+
+
+async def publish_cut(bus: Connection, draft: Draft, *, attempt: int, decided_at: datetime) -> Cut:
+    """Publish one acknowledged cut of a draft and return where it is.
+
+    Raises:
+        Unavailable: no acknowledgement, or one of an older message: this cut counts for nothing.
+    """
+    payload = encode(_event(draft, attempt, decided_at))
+    outgoing = Outgoing(
+        subject=cut_subject(draft.run.tenant), payload=payload, message_id=random_id()
+    )
+    published = await publish_message(bus, outgoing, timeout_s=CUT_TIMEOUT_S)
+    if published.duplicate:
+        message = "the log took the cut for one that it had; a new one is needed"
+        raise Unavailable(message, code="cut_duplicate")
+    return Cut(published.sequence, attempt, sha256_hex(payload), decided_at)
+
+
+def _event(draft: Draft, attempt: int, decided_at: datetime) -> Event:
+    run = draft.run
+    data = CutTaken(
+        run_id=run.run_id,
+        generation=run.generation,
+        attempt=attempt,
+        read_set=tuple(AggregateName(kind=ref.kind, id=ref.id) for ref in draft.read_set),
+        core_sha256=draft.core_sha256,
+        decided_at=decided_at,
+    )
+    envelope = Envelope(
+        id=random_id(),
+        source=SOURCE,
+        type=data.TYPE,
+        subject=run.run_id,
+        time=decided_at,
+        tenant=run.tenant,
+        correlationid=run.run_id,
+        traceparent=run.traceparent,
+    )
+    return Event(envelope=envelope, data=data)

@@ -1,0 +1,141 @@
+"""Evidence from blobs, by the hashes that release itself pinned; each byte is checked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chancery.events.run import ProposedQuote, ProposedValue
+from chancery.evidence.bundle import ROWS_BYTES_MAX
+from chancery.evidence.manifest import DatasetManifest, Manifest, check_text
+from chancery.evidence.scope import Scope, ScopeEntry
+from chancery.kernel.errors import Corrupt, NotFound, Unavailable
+from chancery.release.domain.selection import Document, Evidence, Query, Selection
+from chancery.release.errors import InvalidSelection
+from chancery.store.blobs import Blobs
+
+SCOPE_BYTES_MAX = 4 * 1024 * 1024
+TEXT_BYTES_MAX = 64 * 1024 * 1024
+MANIFEST_BYTES_MAX = 16 * 1024 * 1024
+SQL_BYTES_MAX = 8 * 1024
+PREVIEW_BYTES_MAX = 1024 * 1024
+QUESTION_BYTES_MAX = 64 * 1024
+RUN_BLOB_BYTES_MAX = ROWS_BYTES_MAX + 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The hashes that release pinned for a revision."""
+
+    key: str
+    extraction_sha256: str
+    manifest_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceReader:
+    """Reads what a run rests on; `blobs` never hands over bytes that do not have their hash."""
+
+    blobs: Blobs
+
+    async def put_scope(self, tenant: str, run_id: str, scope: Scope) -> str:
+        """Store the scope of a run and return its hash."""
+        return await self.blobs.put_run(tenant, run_id, scope.to_bytes())
+
+    async def scope(self, tenant: str, run_id: str, sha256: str) -> Scope:
+        """Return the scope that release admitted."""
+        data = await self.blobs.get_run(tenant, run_id, sha256, limit=SCOPE_BYTES_MAX)
+        return Scope.from_bytes(data)
+
+    async def question(self, tenant: str, run_id: str, sha256: str) -> str:
+        """Return the text of a question."""
+        data = await self.blobs.get_run(tenant, run_id, sha256, limit=QUESTION_BYTES_MAX)
+        return _text(data)
+
+    async def load(
+        self, tenant: str, run_id: str, used: Sequence[tuple[Selection, ScopeEntry]]
+    ) -> Evidence:
+        """Return the documents and queries that a selection names.
+
+        Raises:
+            InvalidSelection: the selection names a query or preview that the run does not have.
+            Unavailable: a pinned extraction is not there (now).
+            Corrupt: stored bytes do not verify.
+        """
+        quoted = {entry.key: entry for item, entry in used if isinstance(item, ProposedQuote)}
+        valued = {
+            (item.query_sha256, item.preview_sha256): (item, entry)
+            for item, entry in used
+            if isinstance(item, ProposedValue)
+        }
+        documents = await asyncio.gather(
+            *(self.document(tenant, pinned_of(entry)) for entry in quoted.values())
+        )
+        queries = await asyncio.gather(
+            *(self._query(tenant, run_id, item, entry) for item, entry in valued.values())
+        )
+        return Evidence(
+            dict(zip(quoted, documents, strict=True)), dict(zip(valued, queries, strict=True))
+        )
+
+    async def document(self, tenant: str, pin: Pin) -> Document:
+        """Return the pinned text and manifest of a source."""
+        manifest = Manifest.from_bytes(await self._pinned(tenant, pin.manifest_sha256))
+        text = _text(await self._pinned(tenant, pin.extraction_sha256))
+        if (manifest.key, manifest.extraction_sha256) != (pin.key, pin.extraction_sha256):
+            message = "the pinned manifest belongs to another extraction"
+            raise Corrupt(message, code="altered_text")
+        check_text(manifest, text)
+        return Document(manifest, text)
+
+    async def dataset_manifest(self, tenant: str, pin: Pin) -> DatasetManifest:
+        """Return the pinned manifest of a dataset."""
+        manifest = DatasetManifest.from_bytes(await self._pinned(tenant, pin.manifest_sha256))
+        if (manifest.key, manifest.extraction_sha256) != (pin.key, pin.extraction_sha256):
+            message = "the pinned manifest belongs to another snapshot"
+            raise Corrupt(message, code="altered_text")
+        return manifest
+
+    async def run_blob(self, tenant: str, run_id: str, sha256: str) -> bytes | None:
+        """Return a blob that the run derived, or None when it is not there."""
+        try:
+            return await self.blobs.get_run(tenant, run_id, sha256, limit=RUN_BLOB_BYTES_MAX)
+        except NotFound:
+            return None
+
+    async def _query(
+        self, tenant: str, run_id: str, item: ProposedValue, entry: ScopeEntry
+    ) -> Query:
+        manifest = await self.dataset_manifest(tenant, pinned_of(entry))
+        try:
+            sql = await self.blobs.get_run(tenant, run_id, item.query_sha256, limit=SQL_BYTES_MAX)
+            preview = await self.blobs.get_run(
+                tenant, run_id, item.preview_sha256, limit=PREVIEW_BYTES_MAX
+            )
+        except NotFound as error:
+            message = "the proposal names a query or preview that was not recorded"
+            raise InvalidSelection(message, code="preview_missing") from error
+        return Query(manifest, _text(sql), preview)
+
+    async def _pinned(self, tenant: str, sha256: str) -> bytes:
+        try:
+            return await self.blobs.get(tenant, sha256, limit=TEXT_BYTES_MAX)
+        except NotFound as error:
+            message = "a pinned extraction is not in the blob store"
+            raise Unavailable(message, code="evidence_missing") from error
+
+
+def pinned_of(entry: ScopeEntry) -> Pin:
+    """Return the pin of an entry that has one."""
+    assert entry.extraction_sha256 is not None
+    assert entry.manifest_sha256 is not None
+    return Pin(entry.key, entry.extraction_sha256, entry.manifest_sha256)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = "a stored text is not UTF-8"
+        raise Corrupt(message, code="altered_text") from error

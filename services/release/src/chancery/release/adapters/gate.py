@@ -1,0 +1,75 @@
+"""The way in: behind a barrier, every caller is authenticated against today's state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chancery.authority.access import authenticate, has_right, role_in
+from chancery.authority.names import AggregateRef, principal_ref, tenant_ref, workspace_ref
+from chancery.authority.states import PrincipalState, TenantState, WorkspaceState
+from chancery.events.requests import Caller
+from chancery.kernel.errors import Denied, NotFound
+from chancery.release.adapters.authority_reader import AuthorityReader
+from chancery.release.adapters.barrier import Barrier
+from chancery.release.domain.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """An authenticated caller and the states that were read with them."""
+
+    caller: Caller
+    principal: PrincipalState
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Reads states that hold every command acknowledged before the call."""
+
+    barrier: Barrier
+    reader: AuthorityReader
+
+    async def look(self, tenant: str, refs: Sequence[AggregateRef]) -> Snapshot:
+        """Return the states of `refs` behind a barrier.
+
+        Raises:
+            Unavailable: log, projection or database are away or behind; nothing may be told.
+        """
+        passed = await self.barrier.pass_through()
+        return await self.reader.read(tenant, refs, at_least=passed)
+
+    async def enter(self, caller: Caller, refs: Sequence[AggregateRef] = ()) -> Visitor:
+        """Authenticate the caller and return the states of `refs` read with theirs.
+
+        Raises:
+            Denied: the credential does not authenticate, or the tenant is suspended.
+            Unavailable: as `look`.
+        """
+        own = (tenant_ref(caller.tenant), principal_ref(caller.principal))
+        snapshot = await self.look(caller.tenant, (*own, *(ref for ref in refs if ref not in own)))
+        principal = snapshot.typed(own[1], PrincipalState)
+        authenticate(principal, caller.credential_id, caller.proof, snapshot.now)
+        tenant = snapshot.typed(own[0], TenantState)
+        if tenant is None or tenant.suspended or principal is None:
+            message = "the tenant is suspended"
+            raise Denied(message, code="tenant_suspended")
+        return Visitor(caller, principal, snapshot)
+
+
+def require_member(visitor: Visitor, workspace_id: str) -> None:
+    """Refuse a workspace that does not exist, is closed, or has no such member: all the same.
+
+    Raises:
+        NotFound: in the same words for each.
+    """
+    workspace = visitor.snapshot.typed(workspace_ref(workspace_id), WorkspaceState)
+    role = role_in(visitor.principal, workspace_id)
+    if workspace is None or workspace.closed or not has_right(role, "reader"):
+        raise not_found("workspace")
+
+
+def not_found(noun: str) -> NotFound:
+    """Return the refusal for what is not there or may not be known to be there."""
+    return NotFound(f"there is no such {noun}", code=f"{noun}_not_found")

@@ -1,0 +1,63 @@
+"""Moves sealed events from the outbox to the RELEASES stream: at least once, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from chancery.bus.connection import Connection as Bus
+from chancery.bus.publish import Outgoing, publish_message
+from chancery.store.outbox import Outbox, OutboxRow, OutboxStatements
+from chancery.store.pool import Pool
+from chancery.store.queries import load_queries
+
+_QUERIES = load_queries("chancery.release")
+_STATEMENTS = OutboxStatements(
+    read=_QUERIES["read_outbox"], mark_published=_QUERIES["mark_published"]
+)
+
+POLL_S = 1.0
+HORIZON_POLL_S = 0.02
+HORIZON_POLLS = 5
+BATCH_ROWS = 100
+
+
+@dataclass(slots=True)
+class Relay:
+    """One loop; `wake` makes it look now instead of at its next poll."""
+
+    bus: Bus
+    pool: Pool
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def wake(self) -> None:
+        """Say that there is something to publish."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Publish for ever.
+
+        Raises:
+            Unavailable: bus or database are away; run again.
+        """
+        outbox = Outbox(self.pool, "release", _STATEMENTS)
+        while True:
+            await self._pause()
+            # A row stays below the horizon's reach while an older transaction is open.
+            for _ in range(HORIZON_POLLS):
+                if await outbox.relay(self._publish, limit=BATCH_ROWS) == 0:
+                    await asyncio.sleep(HORIZON_POLL_S)
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(POLL_S):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._woken.clear()
+
+    async def _publish(self, row: OutboxRow) -> None:
+        await publish_message(
+            self.bus, Outgoing(subject=row.subject, payload=row.body, message_id=row.event_id)
+        )

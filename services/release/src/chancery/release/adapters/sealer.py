@@ -1,0 +1,233 @@
+"""Sealing a run: fence first, then read. The eight steps of the protocol, numbered as designed.
+
+1. Validate the selection against release's own records       (handlers.proposed, domain.selection)
+2. Render, and compute every hash and the receipt core        (domain.drafts)
+3. Publish the cut: one acknowledged message, a fresh id      (`_cut`)
+4. Wait until the projection has passed it                    (`_attempt`)
+5. Transaction: lock the run, read checkpoint and read set    (`_decide`)
+6. `decide_release`; the expiry and the clock                 (`_decide`)
+7. Insert everything; COMMIT; an unknown outcome is read back (`_decide`, `_attempt`)
+8. The relay publishes, subscribers are nudged                (`seal`, adapters.relay)
+
+A crash after step 3 leaves a cut without a release: harmless and content-free. Unique (run,
+generation) lets one release win.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+import asyncpg
+
+from chancery.attest.signing import SigningKey
+from chancery.authority.release import Allow, Deny, Reason, decide_release
+from chancery.bus.connection import Connection as Bus
+from chancery.events.topology import nudge_subject
+from chancery.evidence.receipt import CutRecord
+from chancery.kernel.errors import Unavailable
+from chancery.release.adapters.authority_reader import CutSnapshot, read_at_cut
+from chancery.release.adapters.cuts import Cut, publish_cut
+from chancery.release.adapters.position import Position
+from chancery.release.adapters.runs import lock_run
+from chancery.release.adapters.sealed import Releases, insert_release
+from chancery.release.domain.drafts import Draft
+from chancery.release.domain.runs import Run
+from chancery.release.domain.sealing import Decided, sealed_rows
+from chancery.release.errors import BehindLog
+from chancery.runtime.logging import get_logger
+from chancery.store.pool import Connection, Pool, transaction, translate_errors
+from chancery.store.queries import load_queries
+
+_QUERIES = load_queries("chancery.release")
+_READ_CLOCK = _QUERIES["read_clock"]
+
+ATTEMPTS_MAX = 5
+PASS_TIMEOUT_S = 2.0
+BEHIND_POLL_S = 0.01
+CLOCK_TOLERANCE = timedelta(seconds=5)
+
+_log = get_logger("chancery.release")
+
+Sealing: TypeAlias = Literal["sealed", "void", "changing"]
+"""Committed (now or before); the run or lease no longer counts; access moved or was denied."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """A row moved after the cut, or the clock or the expiry forbids it: a new cut is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """The table set has not passed the cut."""
+
+
+_Attempt: TypeAlias = Sealing | _Moved | _Behind
+
+
+@dataclass(frozen=True, slots=True)
+class Sealer:
+    """Carries drafts through the protocol; `on_sealed` wakes the relay."""
+
+    bus: Bus
+    pool: Pool
+    position: Position
+    key: SigningKey
+    on_sealed: Callable[[], None]
+
+    async def seal(self, draft: Draft) -> Sealing:
+        """Seal a draft that needs a cut.
+
+        Raises:
+            Unavailable: log, projection or database are away; nothing is known to be sealed.
+        """
+        for attempt in range(1, ATTEMPTS_MAX + 1):
+            outcome = await self._attempt(draft, attempt)
+            if not isinstance(outcome, _Moved):
+                if outcome == "sealed":
+                    await self._announce(draft)
+                return outcome
+        return "changing"
+
+    async def refuse(self, draft: Draft) -> Sealing:
+        """Seal a refusal that tells nothing about the evidence: it needs only the run's lock."""
+        assert draft.core.coverage is None
+        try:
+            outcome = await self._refuse(draft)
+        except (asyncpg.UniqueViolationError, Unavailable) as error:
+            outcome = await self._read_back(draft, error)
+        if outcome == "sealed":
+            await self._announce(draft)
+        return outcome
+
+    async def _attempt(self, draft: Draft, attempt: int) -> Sealing | _Moved:
+        cut = await self._cut(draft, attempt)
+        deadline = asyncio.get_running_loop().time() + PASS_TIMEOUT_S
+        while True:
+            # Step 4. Everything acknowledged before the cut lies below it.
+            await self.position.wait(cut.sequence, timeout_s=PASS_TIMEOUT_S)
+            try:
+                outcome = await self._decide(draft, cut)
+            except (asyncpg.UniqueViolationError, Unavailable) as error:
+                outcome = await self._read_back(draft, error)
+            if not isinstance(outcome, _Behind):
+                return outcome
+            # Another table set went live and has not passed the cut.
+            if asyncio.get_running_loop().time() > deadline:
+                message = "the authority projection is behind the log; retry in a moment"
+                raise BehindLog(message)
+            await asyncio.sleep(BEHIND_POLL_S)
+
+    async def _cut(self, draft: Draft, attempt: int) -> Cut:
+        # Step 3. `decided_at` is the database's clock, which step 6 compares with.
+        with translate_errors():
+            decided_at: datetime = await self.pool.fetchval(_READ_CLOCK)
+        return await publish_cut(self.bus, draft, attempt=attempt, decided_at=decided_at)
+
+    async def _decide(self, draft: Draft, cut: Cut) -> _Attempt:
+        async with transaction(self.pool) as connection:
+            # Step 5. The lock first: the statement after it sees what its holder committed.
+            run = await lock_run(connection, draft.run.tenant, draft.run.run_id)
+            standing = _standing(draft, run)
+            if standing is not None or run is None:
+                return standing or "void"
+            read = await read_at_cut(connection, run.tenant, draft.read_set, cut.sequence)
+            if read.snapshot.checkpoint < cut.sequence or read.digest is None:
+                return _Behind()
+            if any(entry.sequence > cut.sequence for entry in read.entries):
+                return _Moved()
+            # Step 6. The states are exactly those at the cut.
+            decision = decide_release(
+                read.snapshot.states, read.snapshot.frozen, draft.request, cut.decided_at
+            )
+            if isinstance(decision, Deny):
+                return _denied(draft, decision.reason)
+            if not _in_time(decision, read, cut):
+                return _Moved()
+            # Step 7.
+            await self._insert(connection, draft, run, _decided(read, cut, decision))
+            return "sealed"
+
+    async def _refuse(self, draft: Draft) -> Sealing:
+        async with transaction(self.pool) as connection:
+            run = await lock_run(connection, draft.run.tenant, draft.run.run_id)
+            standing = _standing(draft, run)
+            if standing is not None or run is None:
+                return standing or "void"
+            decided_at: datetime = await connection.fetchval(_READ_CLOCK)
+            await self._insert(connection, draft, run, Decided(decided_at))
+            return "sealed"
+
+    async def _insert(
+        self, connection: Connection, draft: Draft, locked: Run, decided: Decided
+    ) -> None:
+        rows = sealed_rows(draft, decided, self.key, locked)
+        await insert_release(connection, rows)
+
+    async def _read_back(self, draft: Draft, error: Exception) -> Sealing:
+        """Learn what became of a COMMIT without an answer, or who was first."""
+        found = await Releases(self.pool).read(
+            draft.run.tenant, draft.run.run_id, draft.run.generation
+        )
+        if found is not None:
+            return "sealed"
+        if isinstance(error, Unavailable):
+            raise error
+        message = "the release was refused by the database and is not there"
+        raise Unavailable(message) from error
+
+    async def _announce(self, draft: Draft) -> None:
+        # Step 8. The event itself goes through the outbox; this only shortens the wait.
+        self.on_sealed()
+        await nudge(self.bus, draft.run)
+
+
+async def nudge(bus: Bus, run: Run) -> None:
+    """Tell subscribers on core NATS that a run has something new; losing it loses nothing."""
+    try:
+        await bus.send(nudge_subject(run.tenant, run.run_id), b"")
+    except Unavailable:
+        _log.warning("nudge was not sent", run_id=run.run_id)
+
+
+def without_coverage(draft: Draft) -> bool:
+    """Tell whether a draft tells nothing about the evidence, so that it needs no cut."""
+    return draft.outcome in {"access_changing", "scope_too_wide", "unavailable"}
+
+
+def _standing(draft: Draft, run: Run | None) -> Sealing | None:
+    """Return what a locked run says before anything is read: void, sealed before, or go on."""
+    if run is None:
+        return "void"
+    if run.state in {"sealed", "refused"} and run.generation == draft.run.generation:
+        return "sealed"
+    current = run.generation == draft.run.generation and run.lease == draft.run.lease
+    return None if run.is_open and current else "void"
+
+
+def _in_time(decision: Allow, read: CutSnapshot, cut: Cut) -> bool:
+    now = read.snapshot.now
+    if decision.expires_at is not None and now >= decision.expires_at:
+        return False
+    return abs(now - cut.decided_at) <= CLOCK_TOLERANCE
+
+
+def _decided(read: CutSnapshot, cut: Cut, decision: Allow) -> Decided:
+    assert read.digest is not None
+    record = CutRecord(
+        sequence=cut.sequence,
+        attempt=cut.attempt,
+        payload_sha256=cut.payload_sha256,
+        authority_digest=read.digest.hex(),
+        effective_expiry=decision.expires_at,
+    )
+    return Decided(cut.decided_at, read.published, read.entries, record)
+
+
+def _denied(draft: Draft, reason: Reason) -> Sealing:
+    _log.info("release denied", run_id=draft.run.run_id, reason=reason)
+    return "changing"

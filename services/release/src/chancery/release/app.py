@@ -1,0 +1,192 @@
+"""Puts the service together and runs it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from pydantic import SecretStr
+
+from chancery.attest.signing import SigningKey
+from chancery.bus.connection import Connection as Bus
+from chancery.events import topology
+from chancery.events.topology import consumer
+from chancery.kernel.clock import SystemClock
+from chancery.release.adapters.authority_reader import AuthorityReader
+from chancery.release.adapters.authority_rows import AuthorityApplier
+from chancery.release.adapters.barrier import Barrier
+from chancery.release.adapters.bundles import Bundles
+from chancery.release.adapters.conversations import Conversations
+from chancery.release.adapters.disclosure import Discloser
+from chancery.release.adapters.ending import Ending
+from chancery.release.adapters.evidence_reader import EvidenceReader
+from chancery.release.adapters.gate import Gate
+from chancery.release.adapters.index_rows import IndexApplier
+from chancery.release.adapters.log_end import log_end_reader
+from chancery.release.adapters.position import Position
+from chancery.release.adapters.projector import Projector
+from chancery.release.adapters.relay import Relay
+from chancery.release.adapters.run_clock import RunClock
+from chancery.release.adapters.runs import Runs
+from chancery.release.adapters.sealed import Releases
+from chancery.release.adapters.sealer import Sealer
+from chancery.release.handlers.commands import Commands
+from chancery.release.handlers.disclosures import Disclosures
+from chancery.release.handlers.event_rows import RowsOfRun
+from chancery.release.handlers.proposed import SealRun
+from chancery.release.handlers.questions import Questions
+from chancery.release.handlers.requested import AdmitRun
+from chancery.release.handlers.run_events import RunEvents
+from chancery.release.handlers.serving import serve_commands, serve_disclosures, serve_questions
+from chancery.release.settings import ReleaseSettings
+from chancery.runtime.parking import PostgresParking
+from chancery.runtime.service import Service
+from chancery.store.blobs import Blobs, open_blobs
+from chancery.store.pool import Pool, PoolLimits, check_durability, open_pool
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What every part is built on."""
+
+    bus: Bus
+    pool: Pool
+    dsn: SecretStr
+    blobs: Blobs
+    key: SigningKey
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The running parts, as `serve` registers them and tests reach them."""
+
+    authority: Projector
+    index: Projector
+    relay: Relay
+    run_clock: RunClock
+    sealer: Sealer
+    admit: AdmitRun
+    seal: SealRun
+    stages: RunEvents
+    commands: Commands
+    questions: Questions
+    disclosures: Disclosures
+    rows: RowsOfRun
+
+
+async def create_parts(resources: Resources) -> Parts:
+    """Return the parts over these resources.
+
+    Raises:
+        ForeignLog: a stream is not the one that its projection was built from.
+        NotDurable: the database may forget committed rows.
+        Unavailable: bus or database are away.
+    """
+    bus, pool, clock = resources.bus, resources.pool, SystemClock()
+    async with pool.acquire(timeout=10) as connection:
+        await check_durability(connection)
+    authority, index = _projectors(resources)
+    await authority.prepare()
+    await index.prepare()
+    reader, runs, releases = AuthorityReader(pool), Runs(pool), Releases(pool)
+    barrier = Barrier(await log_end_reader(bus, clock), authority.position)
+    gate, conversations = Gate(barrier, reader), Conversations(pool)
+    evidence, relay = EvidenceReader(resources.blobs), Relay(bus, pool)
+    sealer = Sealer(bus, pool, authority.position, resources.key, relay.wake)
+    ending = Ending(sealer, reader)
+    stages = RunEvents(bus, runs, ending)
+    discloser = Discloser(gate, reader, runs, releases)
+    return Parts(
+        authority=authority,
+        index=index,
+        relay=relay,
+        run_clock=RunClock(bus, runs, ending, clock),
+        sealer=sealer,
+        admit=AdmitRun(
+            bus=bus,
+            gate=gate,
+            reader=reader,
+            runs=runs,
+            conversations=conversations,
+            evidence=evidence,
+            ending=ending,
+            clock=clock,
+        ),
+        seal=SealRun(runs, stages, evidence, ending),
+        stages=stages,
+        commands=Commands(gate, conversations),
+        questions=Questions(gate, reader),
+        disclosures=Disclosures(discloser, conversations, Bundles(bus, releases, evidence)),
+        rows=RowsOfRun(pool, discloser),
+    )
+
+
+async def serve(settings: ReleaseSettings) -> None:
+    """Run release until it is told to stop.
+
+    Raises:
+        Rejected: a setting is missing or wrong.
+        ForeignLog: a stream is not the one that its projection was built from.
+        Unavailable: NATS, PostgreSQL, their topology or the blobs are away.
+    """
+    dsn, blobs_url = settings.require_dsn(), settings.require_blobs_url()
+    key = SigningKey.from_hex(settings.require_signing_key())
+    limits = PoolLimits(connections_min=2, connections_max=settings.connections)
+    service = Service("release", settings)
+    async with AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(service.open())
+        pool = await stack.enter_async_context(
+            await open_pool(dsn, name="chancery-release", limits=limits)
+        )
+        resources = Resources(opened.connection, pool, SecretStr(dsn), open_blobs(blobs_url), key)
+        register(service, await create_parts(resources), pool, workers=settings.workers)
+        await service.run()
+
+
+def register(service: Service, parts: Parts, pool: Pool, *, workers: int) -> None:
+    """Give the chassis its loops, workers, responders and checks."""
+    service.background("authority projection", parts.authority.run)
+    service.background("index projection", parts.index.run)
+    service.background("relay", parts.relay.run)
+    service.background("run deadlines", parts.run_clock.watch_deadlines)
+    service.background("run terminations", parts.run_clock.watch_terminations)
+    service.ready_check("authority projection", lambda: _behind(parts.authority))
+    service.ready_check("index projection", lambda: _behind(parts.index))
+    parking = PostgresParking(pool, "release")
+    for name, handler in (
+        (topology.RELEASE_REQUESTED, parts.admit),
+        (topology.RELEASE_GATHERED, parts.stages.gathered),
+        (topology.RELEASE_PROPOSED, parts.seal),
+        (topology.RELEASE_CANCELLED, parts.stages.cancelled),
+        (topology.RELEASE_ACTIVITY, parts.stages.activity),
+    ):
+        service.worker(consumer(name), handler, parking=parking, workers=workers)
+    serve_commands(service, parts.commands)
+    serve_questions(service, parts.questions)
+    serve_disclosures(service, parts.disclosures, parts.rows)
+
+
+def _projectors(resources: Resources) -> tuple[Projector, Projector]:
+    authority = Projector(
+        name="authority",
+        bus=resources.bus,
+        dsn=resources.dsn,
+        consumer=consumer(topology.RELEASE_AUTHORITY),
+        new_applier=AuthorityApplier,
+        position=Position(),
+    )
+    index = Projector(
+        name="index",
+        bus=resources.bus,
+        dsn=resources.dsn,
+        consumer=consumer(topology.RELEASE_INDEX),
+        new_applier=IndexApplier,
+        position=Position(),
+    )
+    return authority, index
+
+
+async def _behind(projector: Projector) -> str | None:
+    if projector.is_caught_up:
+        return None
+    return f"the {projector.name} projection is catching up"

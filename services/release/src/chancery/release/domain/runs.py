@@ -1,0 +1,99 @@
+"""A run as release holds it: who asked what, how far it came, under which lease."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from chancery.authority.release import Pinned, ReleaseRequest
+from chancery.events.authority import Mode
+from chancery.events.codec import decode
+from chancery.events.envelope import EventData
+from chancery.events.queries import RunState
+from chancery.events.run import Bounds, RunAdmitted, RunGathered
+from chancery.kernel.errors import Corrupt
+
+_D = TypeVar("_D", bound=EventData)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One question being answered; `events` counts the event rows told so far.
+
+    The three stages hold the exact bytes of their events. `detail` says why a run ended early.
+    """
+
+    tenant: str
+    run_id: str
+    workspace_id: str
+    conversation_id: str
+    message: int
+    principal: str
+    credential_id: str
+    state: RunState
+    generation: int
+    lease: str | None
+    deadline: datetime
+    mode: Mode
+    bounds: Bounds
+    question_sha256: str
+    traceparent: str | None
+    policy_sha256: str | None
+    admitted: bytes | None
+    gathered: bytes | None
+    proposed: bytes | None
+    detail: str | None
+    events: int
+    ended_at: datetime | None
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the run has not ended."""
+        return self.ended_at is None
+
+    def holds(self, generation: int, lease: str) -> bool:
+        """Tell whether an event of this generation and lease counts."""
+        return self.is_open and self.generation == generation and self.lease == lease
+
+    def admission(self) -> RunAdmitted | None:
+        """Return what was admitted."""
+        return _stage(self.admitted, RunAdmitted)
+
+    def gathering(self) -> RunGathered | None:
+        """Return what was gathered, as release stored it."""
+        return _stage(self.gathered, RunGathered)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyPin:
+    """The answer policy that a decision has to find unchanged."""
+
+    revision: str
+    sha256: str
+    mode: Mode
+
+
+def release_request(run: Run, policy: PolicyPin, pinned: tuple[Pinned, ...]) -> ReleaseRequest:
+    """Return what the sealing decision is asked about."""
+    return ReleaseRequest(
+        tenant=run.tenant,
+        principal_id=run.principal,
+        credential_id=run.credential_id,
+        owner_id=run.principal,
+        workspace_id=run.workspace_id,
+        policy_revision=policy.revision,
+        policy_sha256=policy.sha256,
+        mode=policy.mode,
+        pinned=pinned,
+    )
+
+
+def _stage(payload: bytes | None, model: type[_D]) -> _D | None:
+    if payload is None:
+        return None
+    data = decode(payload).data
+    if not isinstance(data, model):
+        message = "a run's stored stage is of another kind"
+        raise Corrupt(message, code="run_damaged")
+    return data

@@ -1,0 +1,150 @@
+"""From a draft and what the cut gave to the rows of a release: receipt, documents, ciphertexts."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+
+from chancery.attest.sealing import KEY_BYTES, Place, ReleaseKey, seal
+from chancery.attest.signing import SigningKey
+from chancery.events.codec import encode
+from chancery.events.envelope import Envelope, Event
+from chancery.events.release import ReleaseRefused, ReleaseSealed
+from chancery.evidence.documents import refused_document, sealed_document
+from chancery.evidence.receipt import CutRecord, ReadEntry, Receipt
+from chancery.kernel.canonical import Json, canonical_bytes
+from chancery.kernel.ids import derived_id
+from chancery.release.domain.drafts import Draft
+from chancery.release.domain.runs import Run
+from chancery.release.domain.stages import SOURCE
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What the decision was read from; a refusal without a cut has no read set and no cut."""
+
+    decided_at: datetime
+    publication_sequence: int = 0
+    read_set: tuple[ReadEntry, ...] = ()
+    cut: CutRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContentRow:
+    """An encrypted row; (kind, number) is unique in a release."""
+
+    kind: str
+    number: int
+    ciphertext: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRows:
+    """The rows of one release, ready to be inserted; `frame_number` is of its event row."""
+
+    draft: Draft
+    decided: Decided
+    receipt_bytes: bytes
+    receipt_sha256: str
+    public_key: bytes
+    signature: bytes
+    keys: ReleaseKey
+    contents: tuple[ContentRow, ...]
+    frame_number: int
+    event: Event
+
+    @property
+    def event_payload(self) -> bytes:
+        """Return the bytes of the event for the bus."""
+        return encode(self.event)
+
+
+def sealed_rows(draft: Draft, decided: Decided, key: SigningKey, locked: Run) -> SealedRows:
+    """Return the rows of a release; `locked` is the run under its lock, so the numbers are right.
+
+    Each call draws a fresh key: a transaction that was rolled back may have left ciphertext behind.
+    """
+    receipt = Receipt(
+        core=draft.core,
+        decided_at=decided.decided_at,
+        publication_sequence=decided.publication_sequence,
+        read_set=decided.read_set,
+        cut=decided.cut,
+    )
+    keys = ReleaseKey(secrets.token_bytes(KEY_BYTES), draft.seed)
+    receipt_sha256 = receipt.sha256
+    frame_number = locked.events + 1
+    contents = _contents(draft, receipt, frame_number)
+    return SealedRows(
+        draft=draft,
+        decided=decided,
+        receipt_bytes=receipt.to_bytes(),
+        receipt_sha256=receipt_sha256,
+        public_key=key.public_key,
+        signature=key.sign(receipt_sha256),
+        keys=keys,
+        contents=tuple(
+            ContentRow(kind, number, seal(keys, place_of(draft, kind, number), data))
+            for kind, number, data in contents
+        ),
+        frame_number=frame_number,
+        event=_event(draft, receipt, receipt_sha256),
+    )
+
+
+def place_of(draft: Draft, kind: str, number: int) -> Place:
+    """Return where a content row of a draft stands."""
+    return Place(draft.run.tenant, draft.release_id, kind, number)
+
+
+def _contents(draft: Draft, receipt: Receipt, frame_number: int) -> list[tuple[str, int, bytes]]:
+    answer = draft.answer
+    make = sealed_document if draft.outcome is None else refused_document
+    document = make(receipt, answer)
+    frame: Json = {**document, "sequence": frame_number}
+    statements: Json = [each.to_json() for each in answer.statements]
+    citations: Json = [each.to_json() for each in answer.citations]
+    cards: Json = [each.to_json() for each in answer.cards]
+    executions: Json = [each.to_json() for each in draft.executions]
+    return [
+        ("text", 0, answer.text.encode()),
+        ("statements", 0, canonical_bytes(statements)),
+        ("citations", 0, canonical_bytes(citations)),
+        ("cards", 0, canonical_bytes(cards)),
+        ("executions", 0, canonical_bytes(executions)),
+        ("document", 0, canonical_bytes(document)),
+        ("frame", frame_number, canonical_bytes(frame)),
+    ]
+
+
+def _event(draft: Draft, receipt: Receipt, receipt_sha256: str) -> Event:
+    run = draft.run
+    if draft.outcome is None:
+        data = ReleaseSealed(
+            run_id=run.run_id,
+            generation=run.generation,
+            release_id=draft.release_id,
+            receipt_sha256=receipt_sha256,
+            cut_sequence=receipt.cut_sequence,
+        )
+    else:
+        data = ReleaseRefused(
+            run_id=run.run_id,
+            generation=run.generation,
+            release_id=draft.release_id,
+            outcome=draft.outcome,
+            receipt_sha256=receipt_sha256,
+            cut_sequence=receipt.cut_sequence,
+        )
+    envelope = Envelope(
+        id=derived_id("release-event", draft.release_id),
+        source=SOURCE,
+        type=data.TYPE,
+        subject=draft.release_id,
+        time=receipt.decided_at,
+        tenant=run.tenant,
+        correlationid=run.run_id,
+        traceparent=run.traceparent,
+    )
+    return Event(envelope=envelope, data=data)

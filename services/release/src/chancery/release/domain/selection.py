@@ -1,0 +1,340 @@
+"""What a selector proposed, judged by release's own records: the whole stands, or nothing does.
+
+Ids have to be admitted and gathered, quotations byte-equal to the pinned extraction, values
+cells of a preview whose statement passes the gate again and whose labels are those we derive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from chancery.authority.release import Pinned
+from chancery.events.run import (
+    Bounds,
+    ProposedQuote,
+    ProposedValue,
+    RunGathered,
+)
+from chancery.evidence.answer import Fact, QuoteFact, ValueFact
+from chancery.evidence.manifest import DatasetManifest, Manifest
+from chancery.evidence.quote import UnsupportedSelection, resolve_quote
+from chancery.evidence.receipt import Execution, SourceReference, ValueReference
+from chancery.evidence.scope import Scope, ScopeEntry
+from chancery.kernel.canonical import Json, parse_json
+from chancery.kernel.errors import Corrupt, Rejected
+from chancery.release.errors import InvalidSelection
+from chancery.tabular import values
+from chancery.tabular.jobs import row_of
+from chancery.tabular.plan import Plan, plan
+from chancery.tabular.preview import Preview, Result, preview_of, value_at
+from chancery.tabular.schema import TableSchema, column_of
+from chancery.tabular.tree import as_items, as_object, as_text
+
+Selection = ProposedQuote | ProposedValue
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The pinned text of a source, and its manifest."""
+
+    manifest: Manifest
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """An executed statement as execution stored it: its text, its preview's bytes, its dataset."""
+
+    manifest: DatasetManifest
+    sql: str
+    preview: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What release loaded by pinned hashes: documents by key, queries by their two hashes."""
+
+    documents: Mapping[str, Document]
+    queries: Mapping[tuple[str, str], Query]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A sound selection: its facts in order, and what the receipt and the decision rest on."""
+
+    facts: tuple[Fact, ...]
+    sources: tuple[SourceReference, ...]
+    executions: tuple[Execution, ...]
+    cells: tuple[ValueReference, ...]
+    pinned: tuple[Pinned, ...]
+
+
+def gathered_pins(scope: Scope, gathered: RunGathered) -> tuple[Pinned, ...]:
+    """Return every revision that was gathered, cited or not; each has to be admitted as it is.
+
+    Raises:
+        InvalidSelection: something outside the scope, or with other hashes, was gathered.
+    """
+    pins: dict[tuple[str, str], Pinned] = {}
+    for passage in gathered.passages:
+        entry = scope.entry("source", passage.key)
+        if (
+            entry is None
+            or entry.revision != passage.revision
+            or entry.extraction_sha256 != passage.extraction_sha256
+        ):
+            raise _not_admitted("a gathered passage")
+        pins["source", passage.key] = Pinned("source", passage.key, passage.revision)
+    for measure in gathered.measures:
+        entry = scope.entry("dataset", measure.key)
+        if (
+            entry is None
+            or entry.revision != measure.snapshot
+            or entry.manifest_sha256 != measure.manifest_sha256
+        ):
+            raise _not_admitted("a gathered measure")
+        pins["dataset", measure.key] = Pinned("dataset", measure.key, measure.snapshot)
+    return tuple(pins[name] for name in sorted(pins))
+
+
+def entries_used(
+    scope: Scope, gathered: RunGathered, selections: Sequence[Selection]
+) -> Iterator[tuple[Selection, ScopeEntry]]:
+    """Yield each selection with its scope entry.
+
+    Raises:
+        InvalidSelection: one is not admitted, was not gathered, or has no pinned extraction.
+    """
+    parts = {(each.key, each.revision, each.part_id) for each in gathered.passages}
+    datasets = {(each.key, each.snapshot) for each in gathered.measures}
+    for selection in selections:
+        if isinstance(selection, ProposedQuote):
+            entry = scope.entry("source", selection.key)
+            revision = selection.revision
+            known = (selection.key, revision, selection.part_id) in parts
+        else:
+            entry = scope.entry("dataset", selection.key)
+            revision = selection.snapshot
+            known = (selection.key, revision) in datasets
+        if entry is None or not known or entry.revision != revision:
+            raise _not_admitted("a selected fact")
+        if entry.extraction_sha256 is None or entry.manifest_sha256 is None:
+            raise _not_admitted("a selected fact")
+        yield selection, entry
+
+
+def select(
+    tenant: str,
+    used: Sequence[tuple[Selection, ScopeEntry]],
+    evidence: Evidence,
+    *,
+    gathered: tuple[Pinned, ...],
+    engine: str,
+) -> Selected:
+    """Return the facts that a selection states, each resolved from release's own records.
+
+    Blocking: the SQL gate parses.
+
+    Raises:
+        UnsupportedSelection, InvalidSelection, Rejected: one fact does not stand up.
+        AlteredText: stored evidence does not have its hash.
+    """
+    builder = _Builder(tenant, evidence, engine)
+    for selection, entry in used:
+        if isinstance(selection, ProposedQuote):
+            builder.add_quote(selection, entry)
+        else:
+            builder.add_value(selection, entry)
+    return builder.result(gathered)
+
+
+def check_bounds(bounds: Bounds, used: Sequence[tuple[Selection, ScopeEntry]]) -> None:
+    """Refuse a selection that rests on fewer or more sources than the caller allows.
+
+    Raises:
+        InvalidSelection: with code `too_few_sources` or `too_many_sources`.
+    """
+    count = len({(entry.kind, entry.key) for _, entry in used})
+    if count < bounds.min_sources:
+        message = "the selection rests on fewer sources than bounds.min_sources"
+        raise InvalidSelection(message, field="bounds.min_sources", code="too_few_sources")
+    if count > bounds.max_sources:
+        message = "the selection rests on more sources than bounds.max_sources"
+        raise InvalidSelection(message, field="bounds.max_sources", code="too_many_sources")
+
+
+def visible_table(entry: ScopeEntry, manifest: DatasetManifest) -> TableSchema:
+    """Return the table that the caller may see: the dataset's columns without the hidden ones."""
+    hidden = set(entry.hidden_columns)
+    columns = tuple(
+        column_of(name, duckdb_type) for name, duckdb_type in manifest.columns if name not in hidden
+    )
+    return TableSchema(entry.id, columns)
+
+
+class _Builder:
+    """Collects facts, and each query and dataset once."""
+
+    def __init__(self, tenant: str, evidence: Evidence, engine: str) -> None:
+        self._tenant = tenant
+        self._evidence = evidence
+        self._engine = engine
+        self._facts: list[Fact] = []
+        self._sources: dict[tuple[str, str], SourceReference] = {}
+        self._executions: list[Execution] = []
+        self._previews: dict[tuple[str, str], tuple[Preview, Plan]] = {}
+        self._cells: list[ValueReference] = []
+        self._columns: dict[str, set[str]] = {}
+        self._filters: dict[str, ScopeEntry] = {}
+
+    def add_quote(self, selection: ProposedQuote, entry: ScopeEntry) -> None:
+        """Resolve a quotation from the pinned text."""
+        document = self._evidence.documents[selection.key]
+        part = document.manifest.part(selection.part_id)
+        if part is None or document.manifest.revision != entry.revision:
+            raise _not_admitted("a selected part")
+        text = resolve_quote(
+            document.text, document.manifest, part.part_id, selection.start, selection.end
+        )
+        self._facts.append(
+            QuoteFact(
+                tenant=self._tenant,
+                key=entry.key,
+                source_id=entry.id,
+                title=entry.title,
+                revision=entry.revision,
+                part_id=part.part_id,
+                ordinal=part.ordinal,
+                start=selection.start,
+                end=selection.end,
+                text=text,
+            )
+        )
+        self._use(entry)
+
+    def add_value(self, selection: ProposedValue, entry: ScopeEntry) -> None:
+        """Derive a value's label and eligibility again and take its cell."""
+        name = (selection.query_sha256, selection.preview_sha256)
+        preview, planned = self._preview(name, entry)
+        value = value_at(preview, selection.row, selection.column)
+        execution = Execution(
+            key=entry.key,
+            snapshot=entry.revision,
+            engine=self._engine,
+            query_sha256=selection.query_sha256,
+            preview_sha256=selection.preview_sha256,
+            rows_sha256=selection.rows_sha256,
+        )
+        if execution not in self._executions:
+            self._executions.append(execution)
+        fact = ValueFact(
+            tenant=self._tenant,
+            key=entry.key,
+            dataset_id=entry.id,
+            title=entry.title,
+            snapshot=entry.revision,
+            query_sha256=selection.query_sha256,
+            row=selection.row,
+            column=selection.column,
+            label=value.label,
+            type=value.type,
+            value=value.value,
+            display=values.display(value.value, value.type),
+        )
+        self._facts.append(fact)
+        self._cells.append(
+            ValueReference(
+                fact_id=fact.id,
+                result=self._executions.index(execution),
+                row=selection.row,
+                column=selection.column,
+            )
+        )
+        self._columns.setdefault(entry.key, set()).update(planned.reads.get(entry.id, ()))
+        self._filters[entry.key] = entry
+        self._use(entry)
+
+    def result(self, gathered: tuple[Pinned, ...]) -> Selected:
+        """Return everything that was collected; a queried dataset is pinned with its columns."""
+        return Selected(
+            tuple(self._facts),
+            tuple(self._sources[name] for name in sorted(self._sources)),
+            tuple(self._executions),
+            tuple(self._cells),
+            tuple(self._with_columns(pin) for pin in gathered),
+        )
+
+    def _preview(self, name: tuple[str, str], entry: ScopeEntry) -> tuple[Preview, Plan]:
+        if name not in self._previews:
+            query = self._evidence.queries[name]
+            table = visible_table(entry, query.manifest)
+            self._previews[name] = checked_preview(query, table)
+        return self._previews[name]
+
+    def _use(self, entry: ScopeEntry) -> None:
+        assert entry.extraction_sha256 is not None
+        assert entry.manifest_sha256 is not None
+        self._sources[entry.kind, entry.key] = SourceReference(
+            kind=entry.kind,
+            id=entry.id,
+            key=entry.key,
+            revision=entry.revision,
+            content_sha256=entry.content_sha256,
+            extraction_sha256=entry.extraction_sha256,
+            manifest_sha256=entry.manifest_sha256,
+        )
+
+    def _with_columns(self, pin: Pinned) -> Pinned:
+        entry = self._filters.get(pin.key)
+        if pin.kind != "dataset" or entry is None:
+            return pin
+        columns = tuple(sorted(self._columns[pin.key]))
+        return Pinned(pin.kind, pin.key, pin.revision, columns, entry.row_filters)
+
+
+def checked_preview(query: Query, table: TableSchema) -> tuple[Preview, Plan]:
+    """Return a recorded preview whose statement, labels and eligibility are what we derive.
+
+    Raises:
+        Rejected: the statement does not pass the gate over what the caller may see.
+        InvalidSelection: the recorded preview is not the one that follows from the statement.
+    """
+    planned = plan(query.sql, [table])
+    if planned.query.canonical_sql != query.sql:
+        message = "the recorded statement is not in its canonical form"
+        raise InvalidSelection(message, code="query_not_canonical")
+    try:
+        result = _result_of(query.preview)
+    except (Corrupt, KeyError, TypeError, ValueError, AssertionError) as error:
+        message = "the recorded preview is malformed"
+        raise InvalidSelection(message, code="preview_malformed") from error
+    preview = preview_of(query.sql, result, planned.eligibility)
+    if preview.canonical() != query.preview:
+        message = "the recorded preview is not the one that its statement gives"
+        raise InvalidSelection(message, code="preview_mismatch")
+    return preview, planned
+
+
+def is_selection_error(error: Rejected) -> bool:
+    """Tell whether an error means that the proposal is unsound, not that something is away."""
+    return isinstance(error, InvalidSelection | UnsupportedSelection) or error.field in {
+        "sql",
+        "row",
+        "column",
+    }
+
+
+def _result_of(payload: bytes) -> Result:
+    found = as_object(parse_json(payload))
+    columns = tuple(
+        (as_text(as_object(each)["name"]), as_text(as_object(each)["type"]))
+        for each in as_items(found["columns"])
+    )
+    rows = tuple(row_of(each) for each in as_items(found["rows"]))
+    truncated: Json = found["truncated"]
+    return Result(columns, rows, truncated=truncated is True)
+
+
+def _not_admitted(noun: str) -> InvalidSelection:
+    return InvalidSelection(f"{noun} is not part of the run's scope", code="not_admitted")

@@ -1,0 +1,110 @@
+"""What a reader is told of a source or dataset, and of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from chancery.authority.access import ColumnView
+from chancery.authority.names import AggregateRef
+from chancery.authority.states import ResourceState, SourceState
+from chancery.events.queries import PinnedRevision, ResourceView
+from chancery.evidence.coverage import CoverageReport
+from chancery.kernel.canonical import Json
+from chancery.kernel.clock import to_text
+from chancery.release.domain.admission import Resource, index_state
+from chancery.release.domain.index_fold import IndexEntry
+from chancery.release.domain.runs import Run
+
+
+def resource_view(resource: Resource) -> ResourceView:
+    """Return what a reader may know of a source or dataset."""
+    state = resource.state
+    assert state is not None
+    serving = state.serving
+    is_source = isinstance(state, SourceState)
+    return ResourceView(
+        kind="source" if is_source else "dataset",
+        id=state.source_id if is_source else state.dataset_id,
+        title=state.title,
+        visibility=state.visibility,
+        authority=state.authority if is_source else "reference",
+        date=state.date if is_source else None,
+        revision=len(state.revisions),
+        withdrawn=state.withdrawn,
+        state=None if serving is None else index_state(_entry_of(resource)),
+        measures=() if is_source else state.measures,
+    )
+
+
+def pinned_revision(
+    ref: AggregateRef,
+    state: ResourceState,
+    revision: int,
+    *,
+    entry: IndexEntry | None,
+    view: ColumnView | None,
+) -> PinnedRevision:
+    """Return one revision with its pinned hashes; a withdrawn one has no extraction to read."""
+    published = state.revisions[revision - 1]
+    if entry is not None and entry.content_sha256 != published.content_sha256:
+        entry = None
+    if state.withdrawn:
+        entry = None if entry is None else replace(entry, ready=None, extractions=())
+    serves = revision == state.serving
+    pinned = None
+    if entry is not None:
+        pinned = entry.ready if serves else next(iter(entry.extractions), None)
+    reason = None if entry is None else entry.reason
+    is_source = isinstance(state, SourceState)
+    return PinnedRevision(
+        kind="source" if is_source else "dataset",
+        key=ref.id,
+        id=state.source_id if is_source else state.dataset_id,
+        title=state.title,
+        revision=revision,
+        content_sha256=published.content_sha256,
+        media_type=published.media_type,
+        size_bytes=published.size_bytes,
+        state=index_state(entry) if serves else "excluded",
+        reason=reason if serves else _why_not_serving(state),
+        extraction_sha256=None if pinned is None else pinned.extraction_sha256,
+        manifest_sha256=None if pinned is None else pinned.manifest_sha256,
+        hidden_columns=() if view is None else view.hidden,
+        row_filters=() if view is None else view.row_filters,
+    )
+
+
+def run_view(
+    run: Run, *, coverage: CoverageReport | None = None, is_answered: bool = False
+) -> Mapping[str, Json]:
+    """Return a run as its caller sees it: progress and handles, no content."""
+    handle: Json = {"run_id": run.run_id, "generation": run.generation}
+    return {
+        "run_id": run.run_id,
+        "generation": run.generation,
+        "workspace_id": run.workspace_id,
+        "source": run.conversation_id,
+        "revision": run.message,
+        "sequence": run.events,
+        "state": run.state,
+        "mode": run.mode,
+        "bounds": run.bounds.model_dump(mode="json"),
+        "deadline": to_text(run.deadline),
+        "coverage": None if coverage is None else coverage.to_json(),
+        "answer": handle if is_answered else None,
+        "usage": None,
+        "detail": run.detail,
+    }
+
+
+def _entry_of(resource: Resource) -> IndexEntry | None:
+    state, entry = resource.state, resource.entry
+    if state is None or state.serving is None or entry is None:
+        return None
+    served = state.revisions[state.serving - 1].content_sha256
+    return entry if entry.content_sha256 == served else None
+
+
+def _why_not_serving(state: ResourceState) -> str:
+    return "withdrawn" if state.withdrawn else "superseded"

@@ -1,0 +1,135 @@
+"""Seals what was proposed: steps 1 and 2 of the protocol, then the sealer."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+
+from chancery.authority.errors import ScopeTooWide
+from chancery.authority.release import Pinned
+from chancery.events.codec import encode
+from chancery.events.envelope import Event
+from chancery.events.run import RunAdmitted, RunGathered, RunProposed
+from chancery.evidence.coverage import coverage
+from chancery.evidence.scope import Scope
+from chancery.kernel.errors import Corrupt, Rejected
+from chancery.release.adapters.ending import Ending, plain_refusal
+from chancery.release.adapters.evidence_reader import EvidenceReader
+from chancery.release.adapters.runs import Runs
+from chancery.release.domain.drafts import Draft, Ground, draft_answer, draft_refusal, ground_of
+from chancery.release.domain.runs import Run
+from chancery.release.domain.selection import (
+    Selected,
+    check_bounds,
+    entries_used,
+    gathered_pins,
+    is_selection_error,
+    select,
+)
+from chancery.release.errors import InvalidSelection
+from chancery.release.handlers.run_events import RunEvents, data_of, traced
+from chancery.runtime import telemetry
+from chancery.runtime.delivery import Delivery
+from chancery.runtime.logging import get_logger
+from chancery.tabular.engine import library_version
+
+_log = get_logger("chancery.release")
+
+
+@dataclass(frozen=True, slots=True)
+class SealRun:
+    """Handler of `proposed`."""
+
+    runs: Runs
+    stages: RunEvents
+    evidence: EvidenceReader
+    ending: Ending
+
+    async def __call__(self, event: Event, _: Delivery) -> None:
+        """Seal the answer or the refusal; an ended run or a void lease changes nothing."""
+        data = data_of(event, RunProposed)
+        run = await self.runs.read(event.tenant, data.run_id)
+        if run is None or not run.holds(data.generation, data.lease):
+            return
+        run = traced(await self.stages.with_gathered(run))
+        with telemetry.span(telemetry.SEAL, ids={"run_id": run.run_id}):
+            keep = self.runs.keep_proposed(run, data.generation, data.lease, encode(event))
+            _kept, (draft, ground) = await asyncio.gather(keep, self._prepare(run, data))
+            await self.ending.finish(draft, ground)
+
+    async def _prepare(self, run: Run, data: RunProposed) -> tuple[Draft, Ground]:
+        admitted, gathered = run.admission(), run.gathering()
+        if admitted is None or gathered is None:
+            message = "a run has a proposal but no admission"
+            raise Corrupt(message, code="run_damaged")
+        scope = await self.evidence.scope(run.tenant, run.run_id, admitted.scope_sha256)
+        pins, is_sound = _pins(scope, gathered)
+        ground = _ground(run, admitted, scope, gathered, pins=pins, selector=data.selector)
+        try:
+            if not is_sound or not data.selections:
+                return draft_refusal(run, ground, "insufficient_evidence"), ground
+            selected = await self._select(run, data, scope, gathered, pins=pins)
+            return draft_answer(run, ground, selected), ground
+        except ScopeTooWide:
+            return plain_refusal(run, ground, "scope_too_wide"), ground
+        except Rejected as error:
+            if not is_selection_error(error):
+                raise
+            _log.info("selection refused", run_id=run.run_id, code=error.code)
+            return draft_refusal(run, ground, "insufficient_evidence", error.code), ground
+
+    async def _select(
+        self,
+        run: Run,
+        data: RunProposed,
+        scope: Scope,
+        gathered: RunGathered,
+        *,
+        pins: tuple[Pinned, ...],
+    ) -> Selected:
+        # Step 1. What gathered and proposed say is compared, never believed.
+        used = list(entries_used(scope, gathered, data.selections))
+        check_bounds(run.bounds, used)
+        loaded = await self.evidence.load(run.tenant, run.run_id, used)
+        work = partial(
+            select,
+            run.tenant,
+            used,
+            loaded,
+            gathered=pins,
+            engine=f"duckdb/{library_version()}",
+        )
+        # Only the SQL gate is slow enough for a thread.
+        return await asyncio.to_thread(work) if loaded.queries else work()
+
+
+def _pins(scope: Scope, gathered: RunGathered) -> tuple[tuple[Pinned, ...], bool]:
+    try:
+        return gathered_pins(scope, gathered), True
+    except InvalidSelection:
+        return (), False
+
+
+def _ground(
+    run: Run,
+    admitted: RunAdmitted,
+    scope: Scope,
+    gathered: RunGathered,
+    *,
+    pins: tuple[Pinned, ...],
+    selector: str,
+) -> Ground:
+    report = coverage(
+        scope.entries,
+        index_position=gathered.index_position,
+        unconfirmed=frozenset(gathered.unconfirmed),
+    )
+    return ground_of(
+        run,
+        admitted,
+        coverage=report,
+        index_position=gathered.index_position,
+        pinned=pins,
+        selector=selector,
+    )

@@ -1,0 +1,186 @@
+"""Questions about access and resources: authenticated, behind a barrier, with today's state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chancery.authority.access import column_view, may_read, role_in
+from chancery.authority.names import (
+    AggregateRef,
+    dataset_ref,
+    policy_ref,
+    principal_ref,
+    source_ref,
+    tenant_ref,
+    workspace_ref,
+)
+from chancery.authority.policies import effective_policy, policy_hash
+from chancery.authority.states import (
+    DatasetState,
+    PolicyState,
+    PrincipalState,
+    TenantState,
+    WorkspaceState,
+)
+from chancery.events.queries import (
+    CredentialView,
+    DatasetScope,
+    Identity,
+    OfCredential,
+    OfResource,
+    OfWorkspace,
+    PinnedRevision,
+    PolicyView,
+    ResourceList,
+    ResourceView,
+    WhoAmI,
+)
+from chancery.events.requests import Request
+from chancery.release.adapters.authority_reader import AuthorityReader
+from chancery.release.adapters.gate import Gate, Visitor, not_found, require_member
+from chancery.release.domain.admission import Resource
+from chancery.release.domain.views import pinned_revision, resource_view
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Handlers of the queries that disclose no answer."""
+
+    gate: Gate
+    reader: AuthorityReader
+
+    async def identity(self, request: Request[WhoAmI]) -> Identity:
+        """Tell the caller who they are."""
+        visitor = await self.gate.enter(request.caller)
+        memberships = sorted(visitor.principal.memberships.items())
+        return Identity(
+            tenant=request.caller.tenant,
+            principal=request.caller.principal,
+            tenant_admin=visitor.principal.tenant_admin,
+            workspaces=tuple(memberships),
+        )
+
+    async def authorise(self, request: Request[OfResource]) -> PinnedRevision:
+        """Pin the exact revision that the caller may read."""
+        visitor, resource = await self._resource(request)
+        state = resource.state
+        assert state is not None
+        revision = request.body.revision or state.serving or len(state.revisions)
+        if not 1 <= revision <= len(state.revisions):
+            raise not_found("revision")
+        entry = resource.entry
+        if revision != state.serving:
+            entry = await self.reader.index_entry(request.caller.tenant, resource.ref, revision)
+        view = None
+        role = role_in(visitor.principal, state.workspace_id)
+        if isinstance(state, DatasetState) and role is not None:
+            view = column_view(state, role)
+        return pinned_revision(resource.ref, state, revision, entry=entry, view=view)
+
+    async def sources(self, request: Request[OfWorkspace]) -> ResourceList:
+        """List the sources of a workspace that the caller may read."""
+        visitor = await self._member(request)
+        found = await self._readable(visitor, request.body.workspace_id, "source")
+        views = [resource_view(each) for each in found]
+        return ResourceList(resources=tuple(sorted(views, key=lambda view: view.id)))
+
+    async def source(self, request: Request[OfResource]) -> ResourceView:
+        """Tell what a reader may know of a source or dataset."""
+        _, resource = await self._resource(request)
+        return resource_view(resource)
+
+    async def datasets(self, request: Request[OfWorkspace]) -> DatasetScope:
+        """Pin every dataset that serves and that the caller may query."""
+        visitor = await self._member(request)
+        pins: list[PinnedRevision] = []
+        for each in await self._readable(visitor, request.body.workspace_id, "dataset"):
+            state = each.state
+            role = role_in(visitor.principal, request.body.workspace_id)
+            if not isinstance(state, DatasetState) or state.serving is None or role is None:
+                continue
+            view = column_view(state, role)
+            pins.append(
+                pinned_revision(each.ref, state, state.serving, entry=each.entry, view=view)
+            )
+        return DatasetScope(sequence=visitor.snapshot.checkpoint, datasets=tuple(pins))
+
+    async def credential(self, request: Request[OfCredential]) -> CredentialView:
+        """Tell its owner, or a tenant administrator, about a credential."""
+        caller, wanted = request.caller, request.body.credential_id
+        visitor = await self.gate.enter(caller)
+        owner = await self.reader.credential_owner(caller.tenant, wanted)
+        if owner is None or not (visitor.principal.tenant_admin or owner == caller.principal):
+            raise not_found("credential")
+        snapshot = await self.reader.read(
+            caller.tenant, (principal_ref(owner),), at_least=visitor.snapshot.checkpoint
+        )
+        state = snapshot.typed(principal_ref(owner), PrincipalState)
+        found = None if state is None else state.credentials.get(wanted)
+        if found is None:
+            raise not_found("credential")
+        return CredentialView(
+            principal=owner,
+            credential_id=wanted,
+            expires_at=found.expires_at,
+            revoked=found.revoked,
+        )
+
+    async def policy(self, request: Request[OfWorkspace]) -> PolicyView:
+        """Tell a member the answer policy of a workspace."""
+        visitor = await self._member(request)
+        state = visitor.snapshot.typed(policy_ref(request.body.workspace_id), PolicyState)
+        policy = effective_policy(state)
+        return PolicyView(
+            policy_revision=policy.policy_revision,
+            modes=policy.modes,
+            language=policy.language,
+            policy_sha256=policy_hash(state),
+        )
+
+    async def _member(self, request: Request[OfWorkspace]) -> Visitor:
+        workspace_id = request.body.workspace_id
+        refs = (workspace_ref(workspace_id), policy_ref(workspace_id))
+        visitor = await self.gate.enter(request.caller, refs)
+        require_member(visitor, workspace_id)
+        return visitor
+
+    async def _resource(self, request: Request[OfResource]) -> tuple[Visitor, Resource]:
+        """Return a resource that the caller may read.
+
+        Raises:
+            NotFound: it does not exist, or the caller may not know that it does.
+        """
+        body = request.body
+        ref = resource_ref(body)
+        visitor = await self.gate.enter(request.caller, (workspace_ref(body.workspace_id),))
+        found = await self.reader.resources(request.caller.tenant, body.workspace_id, (ref,))
+        readable = [each for each in found if _is_readable(visitor, each)]
+        if not readable:
+            raise not_found(body.kind)
+        return visitor, readable[0]
+
+    async def _readable(self, visitor: Visitor, workspace_id: str, kind: str) -> list[Resource]:
+        kinds = ("source",) if kind == "source" else ("dataset",)
+        found = await self.reader.workspace(visitor.caller.tenant, workspace_id, kinds)
+        return [each for each in found if _is_readable(visitor, each)]
+
+
+def resource_ref(body: OfResource) -> AggregateRef:
+    """Return the aggregate that a question about a resource means."""
+    if body.kind == "source":
+        return source_ref(body.workspace_id, body.resource_id)
+    return dataset_ref(body.workspace_id, body.resource_id)
+
+
+def _is_readable(visitor: Visitor, resource: Resource) -> bool:
+    state = resource.state
+    if state is None or resource.frozen:
+        return False
+    snapshot = visitor.snapshot
+    return may_read(
+        snapshot.typed(tenant_ref(visitor.caller.tenant), TenantState),
+        snapshot.typed(workspace_ref(state.workspace_id), WorkspaceState),
+        visitor.principal,
+        state,
+        principal_id=visitor.caller.principal,
+    )

@@ -1,0 +1,117 @@
+"""What arrives from the other stages of a run, except the two that decide: stored and told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from chancery.bus.connection import Connection as Bus
+from chancery.bus.load import last_message
+from chancery.events.codec import decode, encode
+from chancery.events.envelope import Event, EventData
+from chancery.events.run import ActivityRecorded, RunCancelled, RunGathered
+from chancery.events.topology import RUNS, run_subject
+from chancery.kernel.errors import Unavailable
+from chancery.release.adapters.ending import Ending
+from chancery.release.adapters.runs import Runs
+from chancery.release.adapters.sealer import nudge
+from chancery.release.domain.runs import Run
+from chancery.release.errors import RunVoid
+from chancery.runtime import telemetry
+from chancery.runtime.delivery import Delivery
+
+_D = TypeVar("_D", bound=EventData)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvents:
+    """Handlers of `gathered`, `activity` and `cancelled`."""
+
+    bus: Bus
+    runs: Runs
+    ending: Ending
+
+    async def gathered(self, event: Event, _: Delivery) -> None:
+        """Store what was gathered, as the read set will hold it."""
+        data = data_of(event, RunGathered)
+        run = await self.runs.read(event.tenant, data.run_id)
+        if run is None or not run.holds(data.generation, data.lease):
+            return
+        if await self.runs.keep_gathered(run, data.generation, data.lease, encode(event)):
+            await nudge(self.bus, run)
+
+    async def activity(self, event: Event, _: Delivery) -> None:
+        """Tell the caller that a stage did something."""
+        data = data_of(event, ActivityRecorded)
+        told = await self.runs.record_activity(
+            event.tenant,
+            data.run_id,
+            generation=data.generation,
+            lease=data.lease,
+            body={
+                "stage": data.stage,
+                "tool": data.tool,
+                "count": data.count,
+                "duration_ms": data.duration_ms,
+                "event_id": event.id,
+            },
+            event_id=event.id,
+        )
+        run = await self.runs.read(event.tenant, data.run_id) if told else None
+        if run is not None:
+            await nudge(self.bus, run)
+
+    async def cancelled(self, event: Event, _: Delivery) -> None:
+        """End a run that its caller gave up: refused as unavailable, later stages are void."""
+        data = data_of(event, RunCancelled)
+        run = await self.runs.read(event.tenant, data.run_id)
+        if run is None or not run.is_open:
+            return
+        if event.envelope.actor != run.principal:
+            message = "only the one who asked may cancel a run"
+            raise RunVoid(message)
+        await self.ending.give_up(run, "unavailable", "cancelled")
+
+    async def with_gathered(self, run: Run) -> Run:
+        """Return the run with what was gathered, from the stream when it is still on its way.
+
+        Raises:
+            Unavailable: it is not there; try again.
+        """
+        if run.gathered is not None:
+            return run
+        subject = run_subject(run.tenant, run.run_id, "gathered")
+        stored = await last_message(self.bus, RUNS, subject)
+        event = None if stored is None else decode(stored.payload)
+        data = None if event is None else event.data
+        if (
+            event is None
+            or not isinstance(data, RunGathered)
+            or not run.holds(data.generation, data.lease)
+        ):
+            message = "what the run gathered has not arrived"
+            raise Unavailable(message, code="gathered_missing")
+        payload = encode(event)
+        await self.runs.keep_gathered(run, data.generation, data.lease, payload)
+        found = await self.runs.read(run.tenant, run.run_id)
+        if found is None or found.gathered is None:
+            message = "what the run gathered could not be stored"
+            raise Unavailable(message, code="gathered_missing")
+        return found
+
+
+def data_of(event: Event, kind: type[_D]) -> _D:
+    """Return the event's data; another kind on this subject is a forgery or a bug.
+
+    Raises:
+        RunVoid: it is of another kind.
+    """
+    if not isinstance(event.data, kind):
+        message = "an event of another kind arrived on a run's subject"
+        raise RunVoid(message, code="foreign_subject")
+    return event.data
+
+
+def traced(run: Run) -> Run:
+    """Return the run with the running span as the cause of what it publishes."""
+    return replace(run, traceparent=telemetry.current_traceparent() or run.traceparent)

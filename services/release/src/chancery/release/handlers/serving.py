@@ -1,0 +1,48 @@
+"""Which handler answers which request subject: exactly those that the topology gives to release."""
+
+from __future__ import annotations
+
+from chancery.events import commands, queries
+from chancery.events.topology import command_subject, query_subject
+from chancery.release.handlers.commands import Commands
+from chancery.release.handlers.disclosures import Disclosures
+from chancery.release.handlers.event_rows import RowsOfRun
+from chancery.release.handlers.questions import Questions
+from chancery.runtime.service import Service
+
+
+def serve_commands(service: Service, handlers: Commands) -> None:
+    """Answer every command of release."""
+    service.responder(
+        command_subject("release", "create-conversation"),
+        commands.CreateConversation,
+        handlers.create_conversation,
+    )
+    service.responder(
+        command_subject("release", "post-message"), commands.PostMessage, handlers.post_message
+    )
+
+
+def serve_questions(service: Service, handlers: Questions) -> None:
+    """Answer every query about access and resources."""
+    service.responder(query_subject("release", "identity"), queries.WhoAmI, handlers.identity)
+    service.responder(query_subject("release", "authorise"), queries.OfResource, handlers.authorise)
+    service.responder(query_subject("release", "sources"), queries.OfWorkspace, handlers.sources)
+    service.responder(query_subject("release", "source"), queries.OfResource, handlers.source)
+    service.responder(query_subject("release", "datasets"), queries.OfWorkspace, handlers.datasets)
+    service.responder(
+        query_subject("release", "credential"), queries.OfCredential, handlers.credential
+    )
+    service.responder(query_subject("release", "policy"), queries.OfWorkspace, handlers.policy)
+
+
+def serve_disclosures(service: Service, handlers: Disclosures, rows: RowsOfRun) -> None:
+    """Answer every query that discloses something of a run."""
+    service.responder(query_subject("release", "run"), queries.OfRun, handlers.run)
+    service.responder(query_subject("release", "answer"), queries.OfRun, handlers.answer)
+    service.responder(query_subject("release", "audit"), queries.OfRun, handlers.audit)
+    service.responder(query_subject("release", "bundle"), queries.OfRun, handlers.bundle)
+    service.responder(query_subject("release", "events"), queries.EventsAfter, rows)
+    service.responder(
+        query_subject("release", "conversation"), queries.OfConversation, handlers.conversation
+    )

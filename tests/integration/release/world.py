@@ -1,0 +1,371 @@
+"""The other five services, played over the bus: publishes, indexes, asks, gathers, proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from pydantic import JsonValue, TypeAdapter
+
+from chancery.authority.names import (
+    AggregateRef,
+    principal_ref,
+    source_ref,
+    tenant_ref,
+    workspace_ref,
+)
+from chancery.authority.tokens import proof_hash
+from chancery.bus.connection import Connection
+from chancery.bus.load import last_message
+from chancery.bus.publish import publish
+from chancery.bus.request import ask
+from chancery.events.authority import (
+    CredentialIssued,
+    MemberAdded,
+    RevisionPublished,
+    RevisionWithdrawn,
+    SourceDeclared,
+    TenantCreated,
+    Visibility,
+    WorkspaceCreated,
+)
+from chancery.events.codec import decode
+from chancery.events.commands import (
+    ConversationCreated,
+    CreateConversation,
+    MessagePosted,
+    PostMessage,
+)
+from chancery.events.envelope import Envelope, Event, EventData
+from chancery.events.index import RevisionExtracted, RevisionReady
+from chancery.events.queries import Document, EventRows, EventsAfter, OfRun
+from chancery.events.requests import Caller, Message, Request
+from chancery.events.run import (
+    Bounds,
+    GatheredMeasure,
+    GatheredPassage,
+    ProposedQuote,
+    ProposedValue,
+    RunAdmitted,
+    RunGathered,
+    RunProposed,
+    RunRequested,
+)
+from chancery.events.topology import (
+    RUNS,
+    command_subject,
+    index_subject,
+    query_subject,
+    run_subject,
+)
+from chancery.evidence.manifest import Manifest, build_manifest
+from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.ids import random_id
+from chancery.release.app import Parts
+from chancery.store.blobs import Blobs
+from chancery.testkit.postgres import Database
+from chancery.testkit.waiting import eventually
+
+TENANT = "acme"
+WORKSPACE = "legal"
+PROOF = "ab" * 32
+
+_M = TypeVar("_M", bound=Message)
+_JSON: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+
+def parse(text: str) -> dict[str, JsonValue]:
+    """Return a document as a mapping."""
+    return _JSON.validate_json(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A source that was published and indexed."""
+
+    ref: AggregateRef
+    source_id: str
+    revision: int
+    text: str
+    manifest: Manifest
+
+    def passage(self) -> GatheredPassage:
+        """Return the whole first part as a passage."""
+        part = self.manifest.parts[0]
+        return GatheredPassage(
+            key=self.ref.id,
+            revision=self.revision,
+            part_id=part.part_id,
+            start=part.start,
+            end=part.end,
+            extraction_sha256=self.manifest.extraction_sha256,
+        )
+
+    def quote(self, wanted: str) -> ProposedQuote:
+        """Return the selection of the exact text `wanted`."""
+        start = self.text.index(wanted)
+        return ProposedQuote(
+            key=self.ref.id,
+            revision=self.revision,
+            part_id=self.manifest.parts[0].part_id,
+            start=start,
+            end=start + len(wanted),
+        )
+
+
+@dataclass(slots=True)
+class World:
+    """A tenant with one workspace, driven over the bus."""
+
+    bus: Connection
+    blobs: Blobs
+    parts: Parts
+    database: Database
+    workspace: str = WORKSPACE
+    sources: dict[str, Published] = field(default_factory=dict[str, Published])
+
+    async def append(self, ref: AggregateRef, data: EventData) -> int:
+        """Append an authority event as ingestion would."""
+        event = event_of(data, subject=ref.id)
+        return (await publish(self.bus, ref.subject(TENANT), event)).sequence
+
+    async def found(self) -> None:
+        """Create tenant, workspace, and the members anna and bert."""
+        await self.append(tenant_ref(TENANT), TenantCreated())
+        await self.append(workspace_ref(WORKSPACE), WorkspaceCreated(title="Legal", creator="anna"))
+        for name in ("anna", "bert"):
+            await self.join(name)
+
+    async def join(self, name: str) -> None:
+        """Give a principal a credential and membership."""
+        issued = CredentialIssued(credential_id=f"c-{name}", proof_sha256=proof_hash(PROOF))
+        await self.append(principal_ref(name), issued)
+        await self.append(principal_ref(name), MemberAdded(workspace_id=WORKSPACE, role="reader"))
+
+    async def publish_source(
+        self, source_id: str, text: str, *, visibility: Visibility = "workspace"
+    ) -> Published:
+        """Publish a revision of a source and index it to ready."""
+        ref = source_ref(WORKSPACE, source_id)
+        revision = 1
+        if source_id in self.sources:
+            revision = self.sources[source_id].revision + 1
+        else:
+            declared = SourceDeclared(
+                workspace_id=WORKSPACE,
+                source_id=source_id,
+                title=f"Title of {source_id}",
+                visibility=visibility,
+                declarer="anna",
+            )
+            await self.append(ref, declared)
+        content = await self.blobs.put(TENANT, text.encode())
+        sequence = await self.append(
+            ref,
+            RevisionPublished(
+                revision=revision,
+                content_sha256=content,
+                media_type="text/plain",
+                size_bytes=len(text.encode()),
+            ),
+        )
+        found = await self._index(ref, source_id, revision, text, sequence=sequence)
+        self.sources[source_id] = found
+        return found
+
+    async def _index(
+        self, ref: AggregateRef, source_id: str, revision: int, text: str, *, sequence: int
+    ) -> Published:
+        content = sha256_hex(text.encode())
+        manifest = build_manifest(
+            ref.id, revision, content_sha256=content, extractor="text/1", text=text
+        )
+        extraction = await self.blobs.put(TENANT, text.encode())
+        manifest_sha256 = await self.blobs.put(TENANT, manifest.to_bytes())
+        common = {
+            "workspace_id": WORKSPACE,
+            "kind": "source",
+            "key": ref.id,
+            "revision": revision,
+            "content_sha256": content,
+            "authority_sequence": sequence,
+            "extraction_sha256": extraction,
+            "manifest_sha256": manifest_sha256,
+        }
+        extracted = RevisionExtracted.model_validate(
+            {**common, "extractor": "text/1", "length": len(text)}
+        )
+        await self.index(ref, extracted)
+        await self.index(ref, RevisionReady.model_validate(common))
+        return Published(ref, source_id, revision, text, manifest)
+
+    async def index(self, ref: AggregateRef, data: EventData) -> None:
+        """Publish an index event and wait until release has folded it."""
+        subject = index_subject(TENANT, ref.kind, ref.id)
+        published = await publish(self.bus, subject, event_of(data, subject=ref.id))
+        await self.parts.index.position.wait(published.sequence, timeout_s=10)
+
+    async def withdraw(self, source_id: str) -> int:
+        """Withdraw a source."""
+        return await self.append(source_ref(WORKSPACE, source_id), RevisionWithdrawn())
+
+    async def request(
+        self, subject: str, body: Message, reply: type[_M], *, who: str = "anna", key: str = ""
+    ) -> _M:
+        """Ask release as the gateway does."""
+        request = Request(
+            caller=caller(who),
+            route=f"POST {subject}",
+            idempotency_key=key or random_id(),
+            request_sha256=sha256_hex(body.model_dump_json().encode()),
+            body=body,
+        )
+        return await ask(self.bus, subject, request, reply)
+
+    async def converse(self, who: str = "anna") -> str:
+        """Open a conversation."""
+        subject = command_subject("release", "create-conversation")
+        body = CreateConversation(workspace_id=WORKSPACE)
+        created = await self.request(subject, body, ConversationCreated, who=who)
+        return created.conversation_id
+
+    async def post(
+        self,
+        question: str = "Who owns reviews?",
+        *,
+        who: str = "anna",
+        sources: Sequence[str] = (),
+        bounds: Bounds | None = None,
+        conversation: str | None = None,
+    ) -> RunRequested:
+        """Post a message; return what the gateway would publish then."""
+        run_id = random_id()
+        question_sha256 = await self.blobs.put_run(TENANT, run_id, question.encode())
+        body = PostMessage(
+            conversation_id=conversation or await self.converse(who),
+            run_id=run_id,
+            question_sha256=question_sha256,
+            sources=tuple(sources),
+            bounds=bounds or Bounds(),
+        )
+        subject = command_subject("release", "post-message")
+        posted = await self.request(subject, body, MessagePosted, who=who)
+        return RunRequested(
+            run_id=run_id,
+            workspace_id=posted.workspace_id,
+            conversation_id=body.conversation_id,
+            message=posted.message,
+            credential_id=f"c-{who}",
+            question_sha256=question_sha256,
+            sources=body.sources,
+            bounds=body.bounds,
+        )
+
+    async def tell(self, run_id: str, name: str, data: EventData, *, actor: str = "anna") -> None:
+        """Publish an event of a run."""
+        event = event_of(data, subject=run_id, actor=actor)
+        await publish(self.bus, run_subject(TENANT, run_id, name), event)
+
+    async def ask(
+        self,
+        *,
+        who: str = "anna",
+        sources: Sequence[str] = (),
+        bounds: Bounds | None = None,
+    ) -> str:
+        """Ask a question and return the run's id."""
+        requested = await self.post(who=who, sources=sources, bounds=bounds)
+        await self.tell(requested.run_id, "requested", requested, actor=who)
+        return requested.run_id
+
+    async def admitted(self, run_id: str) -> RunAdmitted:
+        """Wait for what release admitted."""
+
+        async def find() -> RunAdmitted | None:
+            stored = await last_message(self.bus, RUNS, run_subject(TENANT, run_id, "admitted"))
+            data = None if stored is None else decode(stored.payload).data
+            return data if isinstance(data, RunAdmitted) else None
+
+        found = await eventually(find)
+        assert found is not None
+        return found
+
+    async def gather(
+        self,
+        admitted: RunAdmitted,
+        *found: Published,
+        measures: tuple[GatheredMeasure, ...] = (),
+    ) -> None:
+        """Play retrieval."""
+        data = RunGathered(
+            run_id=admitted.run_id,
+            generation=admitted.generation,
+            lease=admitted.lease,
+            passages=tuple(each.passage() for each in found),
+            measures=measures,
+            index_position=admitted.index_sequence,
+        )
+        await self.tell(admitted.run_id, "gathered", data)
+
+    async def propose(
+        self, admitted: RunAdmitted, *selections: ProposedQuote | ProposedValue
+    ) -> None:
+        """Play execution."""
+        data = RunProposed(
+            run_id=admitted.run_id,
+            generation=admitted.generation,
+            lease=admitted.lease,
+            selector="extractive/1",
+            selections=selections,
+        )
+        await self.tell(admitted.run_id, "proposed", data)
+
+    async def document(self, noun: str, run_id: str, *, who: str = "anna") -> Document:
+        """Ask for a document of a run."""
+        subject = query_subject("release", noun)
+        return await self.request(subject, OfRun(run_id=run_id), Document, who=who)
+
+    async def ended(self, run_id: str, *, who: str = "anna", within_s: float = 10) -> Document:
+        """Wait until a run has ended and return its answer document."""
+
+        async def find() -> Document | None:
+            document = await self.document("answer", run_id, who=who)
+            return None if document.status == "open" else document
+
+        found = await eventually(find, within_s)
+        assert found is not None
+        return found
+
+    async def rows(self, run_id: str, after: int = 0) -> EventRows:
+        """Read the event rows of a run."""
+        subject = query_subject("release", "events")
+        return await self.request(subject, EventsAfter(run_id=run_id, after=after), EventRows)
+
+    async def answer_with(self, *quotes: tuple[Published, str]) -> str:
+        """Play a whole run that quotes these texts; return its id."""
+        run_id = await self.ask()
+        admitted = await self.admitted(run_id)
+        await self.gather(admitted, *dict.fromkeys(source for source, _ in quotes))
+        await self.propose(admitted, *(source.quote(text) for source, text in quotes))
+        return run_id
+
+
+def caller(who: str) -> Caller:
+    """Return the caller that the gateway would forward."""
+    return Caller(tenant=TENANT, principal=who, credential_id=f"c-{who}", proof=PROOF)
+
+
+def event_of(data: EventData, *, subject: str, actor: str | None = None) -> Event:
+    """Return an event with a fresh id."""
+    envelope = Envelope(
+        id=random_id(),
+        source="test",
+        type=data.TYPE,
+        subject=subject,
+        time=datetime.now(UTC),
+        tenant=TENANT,
+        actor=actor,
+    )
+    return Event(envelope=envelope, data=data)
