@@ -64,6 +64,19 @@ async def test_the_sum_of_two_invoices_is_stated_natively(pool: WorkerPool, orde
         value_at(preview, 0, 1)
 
 
+@pytest.mark.req("CR-22", "CR-27")
+async def test_a_query_brings_the_rows_of_only_the_columns_it_read(
+    pool: WorkerPool, orders: Table
+) -> None:
+    preview, rows = await pool.query_with_rows("select sum(amount) from orders", orders)
+
+    assert preview == await pool.query("select sum(amount) from orders", [orders])
+    assert rows is not None
+    assert [column.name for column in rows.schema.columns] == ["amount"]
+    assert sum(int(row[0] or "0") for row in rows.rows) == 4000
+    assert rows == await pool.rows(Table(rows.schema, orders.parquet))
+
+
 @pytest.mark.req("CR-22")
 async def test_the_same_query_gives_the_same_preview(pool: WorkerPool, orders: Table) -> None:
     sql = "select * from orders order by id desc"

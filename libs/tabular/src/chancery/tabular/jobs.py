@@ -63,8 +63,14 @@ class RowTable:
     rows: tuple[Row, ...] = field(repr=False)
 
 
-def query_job(plan: Plan, tables: Sequence[Table | RowTable], limits: Limits) -> list[bytes]:
-    """Return the frames that ask for the first rows of a plan's statement."""
+def query_job(
+    plan: Plan, tables: Sequence[Table | RowTable], limits: Limits, *, carried: bool = False
+) -> list[bytes]:
+    """Return the frames that ask for the first rows of a plan's statement.
+
+    `carried` asks in a second frame for all rows that the statement read of its one table.
+    """
+    assert not carried or len(tables) == 1
     reads: Mapping[str, Json] = {name: list(columns) for name, columns in plan.reads.items()}
     header: Mapping[str, Json] = {
         "kind": "query",
@@ -72,6 +78,7 @@ def query_job(plan: Plan, tables: Sequence[Table | RowTable], limits: Limits) ->
         "flat": plan.flat,
         "reads": reads,
         "tables": [_table_json(each) for each in tables],
+        "carried": {"rows_max": ROWS_ALL_MAX, "bytes_max": CARRIED_BYTES_MAX} if carried else None,
         **_limits_json(limits, limits.query_s),
     }
     return [canonical_bytes(header), *(_table_bytes(each) for each in tables)]
@@ -106,9 +113,9 @@ def reply_bytes_max(rows_bytes: int) -> int:
     return 2 * rows_bytes + 1024 * 1024
 
 
-def read_result(frames: Sequence[bytes]) -> Result:
+def read_result(frame: bytes) -> Result:
     """Return the reply to a query or rows job."""
-    reply = as_object(parse_json(frames[0]))
+    reply = as_object(parse_json(frame))
     columns = tuple(
         (as_text(as_items(each)[0]), as_text(as_items(each)[1]))
         for each in as_items(reply["columns"])

@@ -23,6 +23,7 @@ from chancery.tabular.jobs import (
 from chancery.tabular.plan import plan
 from chancery.tabular.preview import Preview, preview_of
 from chancery.tabular.process import WorkerProcess
+from chancery.tabular.schema import TableSchema
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -83,10 +84,35 @@ class WorkerPool:
         )
         return preview_of(
             planned.query.canonical_sql,
-            read_result(frames),
+            read_result(frames[0]),
             planned.eligibility,
             bytes_max=self._limits.preview_bytes_max,
         )
+
+    async def query_with_rows(self, sql: str, table: Table) -> tuple[Preview, RowTable | None]:
+        """Return the preview of `sql` over one table, and the rows that it read of it.
+
+        The rows, in the columns that the statement reads, are None when a bundle cannot carry them.
+
+        Raises:
+            Rejected: as `query`.
+        """
+        planned = plan(sql, [table.schema])
+        job = query_job(planned, [table], self._limits, carried=True)
+        reply_max = reply_bytes_max(self._limits.preview_bytes_max + CARRIED_BYTES_MAX)
+        frames = await self._exchange(job, self._limits.query_s, reply_max)
+        preview = preview_of(
+            planned.query.canonical_sql,
+            read_result(frames[0]),
+            planned.eligibility,
+            bytes_max=self._limits.preview_bytes_max,
+        )
+        rows = read_result(frames[1])
+        if rows.truncated:
+            return preview, None
+        read = planned.reads[table.schema.name]
+        columns = tuple(each for each in table.schema.columns if each.name in read)
+        return preview, RowTable(TableSchema(table.schema.name, columns), rows.rows)
 
     async def rows(self, table: Table) -> RowTable | None:
         """Return the authorised rows of `table`, or None when a bundle cannot carry them.
@@ -99,7 +125,7 @@ class WorkerPool:
         frames = await self._exchange(
             rows_job(table, self._limits), self._limits.query_s, reply_bytes_max(CARRIED_BYTES_MAX)
         )
-        result = read_result(frames)
+        result = read_result(frames[0])
         return None if result.truncated else RowTable(table.schema, result.rows)
 
     async def convert(self, data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:

@@ -31,5 +31,5 @@ def reexecute(
         deadline_s=limits.query_s,
         reply_bytes_max=reply_bytes_max(limits.preview_bytes_max),
     )
-    result = read_result(frames)
+    result = read_result(frames[0])
     return preview_of(planned.query.canonical_sql, result, planned.eligibility)

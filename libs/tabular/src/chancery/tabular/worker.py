@@ -60,7 +60,7 @@ def _answer(frames: Sequence[bytes], twin: Engine) -> list[bytes]:
         _limit_process(job)
         match as_text(job["kind"]):
             case "query":
-                return [_query(job, frames[1:], twin)]
+                return _query(job, frames[1:], twin)
             case "rows":
                 return [_all_rows(job, frames[1:])]
             case _:
@@ -100,7 +100,7 @@ def _limit(which: int, wanted: int) -> None:
             raise
 
 
-def _query(job: Mapping[str, Json], blobs: Sequence[bytes], twin: Engine) -> bytes:
+def _query(job: Mapping[str, Json], blobs: Sequence[bytes], twin: Engine) -> list[bytes]:
     select = as_text(job["sql"])
     tables = _tables(job, blobs)
     create_tables(twin, [each.schema for each in tables])
@@ -112,19 +112,28 @@ def _query(job: Mapping[str, Json], blobs: Sequence[bytes], twin: Engine) -> byt
     with Engine() as engine:
         _load(engine, tables)
         _lock(engine, job)
-        return _reply(engine, select, columns, job)
+        replies = [_reply(engine, select, columns, job)]
+        if job["carried"] is not None:
+            schema = tables[0].schema
+            read = [each for each in schema.columns if each.name in reads[schema.name]]
+            carried = TableSchema(schema.name, tuple(read))
+            replies.append(_rows_of(engine, carried, as_object(job["carried"])))
+        return replies
 
 
 def _all_rows(job: Mapping[str, Json], blobs: Sequence[bytes]) -> bytes:
     tables = _tables(job, blobs)
-    schema = tables[0].schema
-    names = ", ".join(quote_identifier(each.name) for each in schema.columns)
-    select = f"SELECT {names or 'NULL'} FROM {quote_identifier(schema.name)}"  # noqa: S608
     with Engine() as engine:
         _load(engine, tables)
         _lock(engine, job)
-        columns = tuple((each.name, each.duckdb_type) for each in schema.columns)
-        return _reply(engine, select, columns, job)
+        return _rows_of(engine, tables[0].schema, job)
+
+
+def _rows_of(engine: Engine, schema: TableSchema, bounds: Mapping[str, Json]) -> bytes:
+    names = ", ".join(quote_identifier(each.name) for each in schema.columns)
+    select = f"SELECT {names or 'NULL'} FROM {quote_identifier(schema.name)}"  # noqa: S608
+    columns = tuple((each.name, each.duckdb_type) for each in schema.columns)
+    return _reply(engine, select, columns, bounds)
 
 
 def _convert(job: Mapping[str, Json], data: bytes) -> list[bytes]:
@@ -230,9 +239,9 @@ def _reply(
     engine: Engine,
     select: str,
     columns: Sequence[tuple[str, str]],
-    job: Mapping[str, Json],
+    bounds: Mapping[str, Json],
 ) -> bytes:
-    rows_max, left_bytes = as_integer(job["rows_max"]), as_integer(job["bytes_max"])
+    rows_max, left_bytes = as_integer(bounds["rows_max"]), as_integer(bounds["bytes_max"])
     found = engine.fetch(select, rows_max=rows_max + 1)
     rows: list[Json] = []
     for values in found[:rows_max]:

@@ -10,7 +10,7 @@ from chancery.events.envelope import Event
 from chancery.events.run import Bounds, RunAdmitted
 from chancery.evidence.manifest import MeasureCard
 from chancery.evidence.sentences import Span
-from chancery.tabular.jobs import Table
+from chancery.tabular.jobs import RowTable, Table
 from chancery.tabular.preview import Preview
 
 
@@ -38,6 +38,14 @@ class Sql(Protocol):
 
         Raises:
             Rejected: with a stable code, never the engine's text.
+        """
+        ...
+
+    async def query_with_rows(self, sql: str, table: Table) -> tuple[Preview, RowTable | None]:
+        """Return the preview of `sql`, and the rows it read where a bundle can carry them.
+
+        Raises:
+            Rejected: as `query`.
         """
         ...
 

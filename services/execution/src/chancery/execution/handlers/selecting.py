@@ -16,6 +16,7 @@ from chancery.events.run import (
     RunProposed,
 )
 from chancery.events.topology import run_subject
+from chancery.evidence.bundle import RowsRead
 from chancery.execution.handlers.material import Case, Reading
 from chancery.execution.ports import (
     RunLog,
@@ -31,6 +32,8 @@ from chancery.kernel.ids import derived_id
 from chancery.runtime.delivery import Delivery
 from chancery.runtime.telemetry import current_traceparent
 from chancery.store.blobs import Blobs
+from chancery.tabular.jobs import RowTable
+from chancery.tabular.preview import Preview
 
 Proposal = ProposedQuote | ProposedValue
 
@@ -79,7 +82,7 @@ class Selecting:
         activity = _activity(
             gathered, "select", self.selector.name, count=len(selected), began=began
         )
-        await self._record(event, "activity", activity)
+        await self._record(event, "activity", activity, detail="select")
         proposals = [await self._proposal(event, case, item) for item in selected]
         return tuple(item for item in proposals if item is not None)
 
@@ -112,25 +115,40 @@ class Selecting:
             manifest_sha256=entry.manifest_sha256,
         )
         try:
-            preview = await self.sql.query(offered.card.sql, [table])
+            preview, rows = await self.sql.query_with_rows(offered.card.sql, table)
         except Rejected:
             return None
-        run_id = case.admitted.run_id
-        query_sha256 = await self.blobs.put_run(case.tenant, run_id, preview.sql.encode())
-        preview_sha256 = await self.blobs.put_run(case.tenant, run_id, preview.canonical())
+        query_sha256, preview_sha256, rows_sha256 = await self._keep(case, preview, rows)
         activity = _activity(case.admitted, "query", "duckdb", count=len(preview.rows), began=began)
-        await self._record(event, "activity", activity)
+        measured = f"query {offered.key} {offered.card.name}"
+        await self._record(event, "activity", activity, detail=measured)
         return ProposedValue(
             key=offered.key,
             snapshot=offered.snapshot,
             query_sha256=query_sha256,
             preview_sha256=preview_sha256,
+            rows_sha256=rows_sha256,
             row=0,
             column=0,
         )
 
-    async def _record(self, cause: Event, name: str, data: EventData) -> None:
-        detail = data.stage if isinstance(data, ActivityRecorded) else ""
+    async def _keep(
+        self, case: Case, preview: Preview, rows: RowTable | None
+    ) -> tuple[str, str, str | None]:
+        """Store what proves the value among the run's blobs; return the hashes."""
+        place = (case.tenant, case.admitted.run_id)
+        query_sha256 = await self.blobs.put_run(*place, preview.sql.encode())
+        preview_sha256 = await self.blobs.put_run(*place, preview.canonical())
+        if rows is None:
+            return query_sha256, preview_sha256, None
+        read = RowsRead(
+            table=rows.schema.name,
+            columns=tuple((column.name, column.duckdb_type) for column in rows.schema.columns),
+            rows=rows.rows,
+        )
+        return query_sha256, preview_sha256, await self.blobs.put_run(*place, read.to_bytes())
+
+    async def _record(self, cause: Event, name: str, data: EventData, *, detail: str = "") -> None:
         place = cause.envelope.subject
         envelope = Envelope(
             id=derived_id(name, cause.tenant, cause.id, detail),
