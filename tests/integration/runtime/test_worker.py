@@ -70,6 +70,12 @@ def with_worker(
     return register
 
 
+async def elapsed(seconds: float) -> None:
+    """Return when so much time has passed: the work of a handler."""
+    end = time.monotonic() + seconds
+    await eventually(lambda: time.monotonic() >= end)
+
+
 async def is_settled(connection: Connection) -> bool:
     state = await consumer_state(connection, CANCELLED)
     return state.pending == 0 and state.ack_pending == 0
@@ -204,7 +210,7 @@ async def test_a_handler_longer_than_ack_wait_runs_once(
     async def handle(event: Event, delivery: Delivery) -> None:
         del event
         attempts.append(delivery.attempt)
-        await asyncio.sleep(2.5)
+        await elapsed(2.5)
 
     async with running(settings, with_worker(handle, MemoryParking())):
         await send(connection, cancelled())
@@ -313,7 +319,7 @@ async def test_stopping_finishes_what_runs_and_gives_back_the_rest_at_once(
     async def handle(event: Event, delivery: Delivery) -> None:
         del event, delivery
         started.set()
-        await asyncio.sleep(0.5)
+        await elapsed(0.5)
         finished.set()
 
     async with running(settings, with_worker(handle, MemoryParking(), workers=1)):

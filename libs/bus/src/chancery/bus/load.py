@@ -79,6 +79,18 @@ async def message_at(
     return await _get(connection, stream, {"seq": sequence}, timeout_s)
 
 
+async def next_message(
+    connection: Connection,
+    stream: str,
+    subject: str,
+    after: int,
+    *,
+    timeout_s: float = TIMEOUT_S,
+) -> Stored | None:
+    """Return the first message on `subject` with a sequence above `after`, or None."""
+    return await _get(connection, stream, {"seq": after + 1, "next_by_subj": subject}, timeout_s)
+
+
 async def read_subject(
     connection: Connection,
     stream: str,
@@ -89,8 +101,7 @@ async def read_subject(
 ) -> AsyncGenerator[Stored]:
     """Yield the messages on `subject` with a sequence above `after`, in order, to the end."""
     while True:
-        body = {"seq": after + 1, "next_by_subj": subject}
-        stored = await _get(connection, stream, body, timeout_s)
+        stored = await next_message(connection, stream, subject, after, timeout_s=timeout_s)
         if stored is None:
             return
         assert stored.sequence > after

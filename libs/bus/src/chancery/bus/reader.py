@@ -3,6 +3,8 @@
 Two pull requests overlap, so that the server never waits for the next one. Contiguity is judged by
 the consumer's own sequence, which grows by one per delivery; stream sequences may have holes
 (expired fences). After a gap or a reconnect the consumer is reset behind the last good message.
+Another reader's reset starts the consumer's sequence again, somewhere else; so for the first
+deliveries after a reset a hole is believed only when the stream itself has nothing there.
 The driver's push "ordered consumer" loses messages without a sign and is not used.
 """
 
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel
 
 from chancery.bus.connection import ApiRefused, Connection
-from chancery.bus.load import MESSAGE_ID_HEADER, Stored
+from chancery.bus.load import MESSAGE_ID_HEADER, Stored, next_message
 from chancery.bus.pull import ConsumerLost, Position, PullInbox, parse_position
 from chancery.events.topology import Consumer
 from chancery.kernel.errors import Unavailable
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 BATCH_MESSAGES: Final = 500
 IDLE_S: Final = 1.0
 RESTARTS_MAX: Final = 5
+HOLES_CHECKED: Final = 1000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -102,6 +105,7 @@ class PullReader:
             await inbox.wait(self.idle_s)
             delivered = [(message, parse_position(message.reply)) for message in inbox.take()]
             good = _contiguous(delivered, expected, self.position)
+            good = await self._without_false_holes(good)
             if good:
                 expected += len(good)
                 self.position = good[-1][1].stream_sequence
@@ -110,6 +114,27 @@ class PullReader:
                 yield [_stored(message, position) for message, position in good]
             if len(good) < len(delivered):
                 return
+
+    async def _without_false_holes(
+        self, delivered: list[tuple[Msg, Position]]
+    ) -> list[tuple[Msg, Position]]:
+        """Return the prefix before the first hole that the stream does not have."""
+        last = self.position
+        for count, (_, position) in enumerate(delivered):
+            is_hole = position.stream_sequence != last + 1
+            is_early = position.consumer_sequence <= HOLES_CHECKED
+            if is_hole and is_early and await self._skips(last, position.stream_sequence):
+                return delivered[:count]
+            last = position.stream_sequence
+        return delivered
+
+    async def _skips(self, last: int, following: int) -> bool:
+        """Tell whether the stream holds a message for this reader between the two."""
+        for subject in self.consumer.subjects:
+            found = await next_message(self.connection, self.consumer.stream, subject, last)
+            if found is not None and found.sequence < following:
+                return True
+        return False
 
 
 def moment_of(position: Position) -> datetime:

@@ -45,7 +45,11 @@ class GuardedPull:
         """Subscribe to the inbox."""
         await self._inbox.open()
 
-    async def fetch(self, batch: int = 1, timeout: float | None = None) -> list[Msg]:  # noqa: ASYNC109
+    async def fetch(
+        self,
+        batch: int = 1,
+        timeout: float | None = None,  # noqa: ASYNC109 - FastStream's signature.
+    ) -> list[Msg]:
         """Return the next message; FastStream calls this in a loop and cancels it at the end."""
         del timeout
         while not self._closing and self.failure is None:

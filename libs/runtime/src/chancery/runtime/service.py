@@ -44,6 +44,7 @@ from chancery.runtime.worker import Worker, WorkerSpec
 PARENT_POLL_S: Final = 0.5
 ORPHAN: Final = 1
 CLOSE_TIMEOUT_S: Final = 3.0
+GRACE_S: Final = 0.1  # FastStream's own wait; by then everything is drained or given up.
 
 BodyT = TypeVar("BodyT", bound=Message)
 AnswerT = TypeVar("AnswerT", bound=Message)
@@ -245,7 +246,7 @@ class Service:
             reconnected_cb=count_reconnect,
             apply_types=False,
             logger=None,
-            graceful_timeout=CLOSE_TIMEOUT_S,
+            graceful_timeout=GRACE_S,
         )
         try:
             with translate_errors():

@@ -24,6 +24,11 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 """A TCP port; 0 takes any free one."""
 
 
+def process_environment() -> dict[str, str]:
+    """Return the environment of this process, for children that inherit it."""
+    return dict(os.environ)
+
+
 class UnreadableSecret(Rejected):
     """A `_FILE` setting names a file that cannot be read."""
 

@@ -40,14 +40,9 @@ if TYPE_CHECKING:
 
 WATCH_S: Final = 1.0
 STALLED_S: Final = 30.0
+FINISH_S: Final = 20.0
 
 _log = get_logger("chancery.runtime")
-
-
-class Stalled(Unavailable):
-    """Messages wait and none was delivered or finished for a while."""
-
-    code = "consumer_stalled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +86,7 @@ class Worker:
                 rules.settles = pull = self._new_pull()
                 await self._serve(subscriber, pull)
             except Unavailable as error:
-                if self.reason != error.detail:
-                    name = self.spec.consumer.name
-                    _log.warning("worker is waiting", consumer=name, reason=error.detail)
-                self.reason = error.detail
+                self._explain(error)
             await asyncio.sleep(WATCH_S)
 
     async def give_back(self) -> None:
@@ -117,10 +109,20 @@ class Worker:
                 await _start(subscriber, pull)
             self._pull = pull
             await self._watch(pull)
+        except Unavailable as error:
+            self._explain(error)
+            await _let_finish(pull)
+            raise
         finally:
             self._pull = None
             await pull.unsubscribe()
             await subscriber.stop()
+
+    def _explain(self, error: Unavailable) -> None:
+        if self.reason != error.detail:
+            name = self.spec.consumer.name
+            _log.warning("worker is waiting", consumer=name, reason=error.detail)
+        self.reason = error.detail
 
     async def _watch(self, pull: GuardedPull) -> None:
         """Look at the consumer every second; raise when it is lost."""
@@ -184,6 +186,15 @@ class Worker:
             bound_contextvars(tenant=event.tenant, event_id=event.id),
         ):
             await self.spec.handler(event, delivery)
+
+
+async def _let_finish(pull: GuardedPull) -> None:
+    """Let handlers of a lost consumer end; they are idempotent and will see the message again."""
+    try:
+        async with asyncio.timeout(FINISH_S):
+            await pull.wait_settled()
+    except TimeoutError:
+        _log.warning("handlers of a lost consumer were cut off")
 
 
 async def _start(subscriber: LogicSubscriber[Any], pull: GuardedPull) -> None:
