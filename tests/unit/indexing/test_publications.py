@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -172,6 +170,20 @@ async def test_any_delivery_twice_equals_once() -> None:
     assert world.told() == before
 
 
+@pytest.mark.req("EV-6")
+async def test_a_forgotten_exclusion_is_mended_by_the_restoration() -> None:
+    world = await _source(b"one")
+    withdrawal = world.record(authority.RevisionWithdrawn())
+    world.crashes = frozenset({world.steps + 3})
+    with pytest.raises(Crashed):
+        await world.handle(withdrawal)
+    restoration = world.record(authority.SourceRestored())
+
+    await world.handle(withdrawal, restoration)
+
+    assert world.told()[-2:] == ["excluded 1 withdrawn", "ready 1"]
+
+
 _SCRIPTS = st.lists(st.sampled_from(["publish", "withdraw", "restore", "title"]), max_size=6)
 
 
@@ -182,13 +194,9 @@ _SCRIPTS = st.lists(st.sampled_from(["publish", "withdraw", "restore", "title"])
     order=st.lists(st.integers(0, 6), max_size=12),
     crashes=st.frozensets(st.integers(1, 60), max_size=8),
 )
-def test_crashes_and_any_order_of_deliveries_converge(
+async def test_crashes_and_any_order_of_deliveries_converge(
     script: list[str], order: list[int], crashes: frozenset[int]
 ) -> None:
-    asyncio.run(_converge(script, order, crashes))
-
-
-async def _converge(script: list[str], order: list[int], crashes: frozenset[int]) -> None:
     world = World(crashes=crashes)
     world.record(declared_source())
     for act, place in zip(script, [*order, *[0] * 6], strict=False):

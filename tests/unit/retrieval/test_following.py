@@ -171,15 +171,10 @@ _ACTS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, m
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(acts=_ACTS, batch=st.integers(1, 5), cut=st.integers(0, 12))
-def test_a_kept_index_equals_one_that_is_built_anew(
+async def test_a_kept_index_equals_one_that_is_built_anew(
     tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, bool]], batch: int, cut: int
 ) -> None:
-    folder = tmp_path_factory.mktemp("world")
-
-    asyncio.run(_compare(World(folder, batch=batch), acts, cut))
-
-
-async def _compare(world: World, acts: list[tuple[str, bool]], cut: int) -> None:
+    world = World(tmp_path_factory.mktemp("world"), batch=batch)
     pins = {key: await world.document(key, f"service {key}") for key in "abc"}
     await world.start().catch_up()
     for number, (key, ready) in enumerate(acts):
@@ -191,12 +186,11 @@ async def _compare(world: World, acts: list[tuple[str, bool]], cut: int) -> None
             await world.start().catch_up()
     kept = world.start()
     await kept.catch_up()
-    everything = tuple(pins.values())
-    found = sorted(kept.found("service", *everything))
+    found = sorted(kept.found("service", *pins.values()))
     shutil.rmtree(world.folder / "index")
     anew = world.start()
     await anew.catch_up()
 
     expected = dict.fromkeys("abc", True) | dict(acts)
     assert found == sorted(pins[key].number for key, ready in expected.items() if ready)
-    assert sorted(anew.found("service", *everything)) == found
+    assert sorted(anew.found("service", *pins.values())) == found

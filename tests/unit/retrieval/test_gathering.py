@@ -249,9 +249,11 @@ async def test_a_search_that_finds_the_index_broken_has_it_built_again(tmp_path:
     pin = await world.document("a", "service reviews")
     async with _running(world) as service:
         event = await _admit(world, _Ask("service reviews"), _entry(pin))
-        service.indexes.opened[TENANT].searcher = Index(SchemaBuilder().build()).searcher()
+        broken = service.indexes.opened[TENANT]
+        broken.searcher = Index(SchemaBuilder().build()).searcher()
         with pytest.raises(IndexBroken):
             await service.gathering.handle(event, attempt=1)
+        await eventually(lambda: service.indexes.opened.get(TENANT, broken) is not broken)
         await eventually(lambda: service.found("service", pin))
         await service.gathering.handle(event, attempt=2)
 

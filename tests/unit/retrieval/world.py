@@ -69,7 +69,7 @@ class Service:
             try:
                 await self.following.run()
             except Unavailable:
-                await asyncio.sleep(0)
+                await _breathe()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class World:
             batch = self.stored[after : after + self.batch]
             after += len(batch)
             yield batch
-            await asyncio.sleep(0)
+            await _breathe()
 
     async def park(self, message: ParkedMessage) -> None:
         """Keep a parked message, as the `Parking` does."""
@@ -210,3 +210,12 @@ class World:
         )
         self.record(data, key=pin.ref.key, tenant=tenant)
         return pin
+
+
+async def _breathe() -> None:
+    """Let the others run for a moment."""
+    try:
+        async with asyncio.timeout(0.005):
+            await asyncio.Event().wait()
+    except TimeoutError:
+        return

@@ -42,9 +42,10 @@ class Announcer:
     """Says on INDEX what the logs and the finished extractions amount to.
 
     Under the page's lock: read AUTHORITY to its end, so that a withdrawal that was acknowledged
-    before is known; then append one event after the other, each expecting the end of the subject
-    that the page knows. A writer that lost its lock, or a crash between append and commit, is
-    noticed by that expectation: the page then follows what is stored before anything more is said.
+    before is known; read what a crash between append and commit made the page forget (also when
+    nothing is left to say: what was forgotten may be wrong by now); then append one event after the
+    other, each expecting the end of the subject that the page knows. A writer that lost its lock is
+    noticed by that expectation; its own delivery, never acknowledged, mends what it still appended.
     """
 
     ledger: Ledger
@@ -67,6 +68,7 @@ class Announcer:
             if page.history.state is None:
                 message = f"nothing on the log declares {ref.kind} {ref.key!r}"
                 raise NeverDeclared(message)
+            await self._follow(page)
             page.record_failures(found)
             await self._say_everything(page, cause, found)
             return Progress(page.history, page.unextracted())
