@@ -1,0 +1,1 @@
+"""The HTTP client and the `chancery` command: start at `chancery.client.http`."""

@@ -1,0 +1,193 @@
+"""The commands and their options; what each one does is loaded when it is called."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chancery.client.command.output import speaking
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+DataDir = Annotated[
+    Path | None, typer.Option(help="The data folder (default: CHANCERY_DATA_DIR or .chancery).")
+]
+WorkspaceName = Annotated[
+    str, typer.Option("--workspace", "-w", envvar="CHANCERY_WORKSPACE", help="The workspace.")
+]
+OutputFile = Annotated[Path | None, typer.Option(help="Save the proof of the answer here.")]
+
+app = typer.Typer(
+    name="chancery",
+    help="Answers questions only from evidence the caller may read, and can prove it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+streams = typer.Typer(help="The streams and consumers of the bus.", no_args_is_help=True)
+config = typer.Typer(help="What the environment says.", no_args_is_help=True)
+app.add_typer(streams, name="streams")
+app.add_typer(config, name="config")
+
+
+@app.command()
+def up(
+    *,
+    data_dir: DataDir = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="The HTTP port; 0 takes any free one.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run NATS, PostgreSQL and six services until Ctrl-C."""
+    from chancery.client.command.system import run_up
+
+    with speaking(as_json=as_json):
+        raise typer.Exit(asyncio.run(run_up(data_dir, port, as_json=as_json)))
+
+
+@app.command()
+def demo(
+    *,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the data folder.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Draw other names, documents, questions and amounts.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play the whole path on a system in a temporary folder."""
+    from chancery.client.command.demo import run_demo
+
+    with speaking(as_json=as_json):
+        raise typer.Exit(run_demo(keep=keep, seed=seed, as_json=as_json))
+
+
+@app.command()
+def token(
+    *,
+    principal: Annotated[str, typer.Option(help="Whom the credential is for.")],
+    tenant: Annotated[
+        str | None, typer.Option(help="Another tenant; an unknown one is created.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Issue a credential and print its token."""
+    from chancery.client.command.calls import issue_token
+
+    with speaking(as_json=as_json):
+        asyncio.run(issue_token(principal, tenant, as_json=as_json))
+
+
+@app.command()
+def publish(
+    path: Annotated[Path, typer.Argument(help="A .md, .txt or .csv file, or a folder of them.")],
+    *,
+    workspace: WorkspaceName,
+    title: Annotated[str | None, typer.Option(help="The title of a single file.")] = None,
+    restricted: Annotated[
+        bool, typer.Option("--restricted", help="Readable only with a grant.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish files and wait until they can be asked about."""
+    from chancery.client.command.publish import run_publish
+
+    with speaking(as_json=as_json):
+        asyncio.run(
+            run_publish(path, workspace, title=title, restricted=restricted, as_json=as_json)
+        )
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    *,
+    workspace: WorkspaceName,
+    source: Annotated[
+        list[str] | None, typer.Option(help="Answer from this source only (repeatable).")
+    ] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="Answer from this dataset only (repeatable).")
+    ] = None,
+    bundle: OutputFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask, and print the sealed answer; a refusal exits with 1."""
+    from chancery.client.command.calls import run_ask
+    from chancery.client.http import Ask
+
+    asked = Ask(question=question, sources=source or (), datasets=dataset or ())
+    with speaking(as_json=as_json):
+        raise typer.Exit(asyncio.run(run_ask(asked, workspace, bundle=bundle, as_json=as_json)))
+
+
+@app.command()
+def verify(
+    subject: Annotated[str, typer.Argument(help="A saved bundle, or the id of a run.")],
+    *,
+    public_key: Annotated[
+        str | None, typer.Option(help="Hex of the key that must have signed.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a bundle: 0 matches, 1 does not, 4 cannot be checked."""
+    from chancery.client.command.verify import run_verify
+
+    with speaking(as_json=as_json):
+        raise typer.Exit(run_verify(subject, public_key, as_json=as_json))
+
+
+@app.command()
+def migrate(*, as_json: AsJson = False) -> None:
+    """Bring the database of CHANCERY_POSTGRES_DSN up to date."""
+    from chancery.client.command.external import run_migrate
+
+    with speaking(as_json=as_json):
+        asyncio.run(run_migrate(as_json=as_json))
+
+
+@streams.command("diff")
+def streams_diff(*, as_json: AsJson = False) -> None:
+    """Say what apply would change; exits with 1 when anything."""
+    from chancery.client.command.external import run_streams
+
+    with speaking(as_json=as_json):
+        raise typer.Exit(asyncio.run(run_streams(write=False, as_json=as_json)))
+
+
+@streams.command("apply")
+def streams_apply(*, as_json: AsJson = False) -> None:
+    """Make the bus at CHANCERY_NATS_URL equal to the topology."""
+    from chancery.client.command.external import run_streams
+
+    with speaking(as_json=as_json):
+        raise typer.Exit(asyncio.run(run_streams(write=True, as_json=as_json)))
+
+
+@app.command()
+def doctor(*, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Look for what keeps a system from starting or answering."""
+    from chancery.client.command.doctor import run_doctor
+
+    with speaking(as_json=as_json):
+        raise typer.Exit(asyncio.run(run_doctor(data_dir, as_json=as_json)))
+
+
+@config.command("show")
+def config_show(*, as_json: AsJson = False) -> None:
+    """Print every setting, where it comes from, and secrets as stars."""
+    from chancery.client.command.config import show_config
+
+    with speaking(as_json=as_json):
+        show_config(as_json=as_json)
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None

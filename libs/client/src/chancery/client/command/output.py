@@ -1,0 +1,80 @@
+"""How the command speaks: text for people or one JSON document, and what its exit code says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from http import HTTPStatus
+
+import typer
+
+from chancery.client.errors import ProblemError
+from chancery.kernel.canonical import Json, canonical_bytes
+from chancery.kernel.errors import ChanceryError, Unavailable
+
+EXIT_DONE = 0
+EXIT_REFUSED = 1
+EXIT_UNAVAILABLE = 3
+EXIT_UNCHECKABLE = 4
+
+_HARMLESS = frozenset("\n\t")
+_CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+
+
+@contextmanager
+def speaking(*, as_json: bool) -> Generator[None]:
+    """Turn a known failure into one sentence and the exit code that stands for it."""
+    try:
+        yield
+    except ChanceryError as error:
+        tell_error(error, as_json=as_json)
+        raise typer.Exit(exit_code(error)) from error
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        told = ChanceryError(f"{error.filename}: {reason}" if error.filename else reason)
+        tell_error(told, as_json=as_json)
+        raise typer.Exit(EXIT_REFUSED) from error
+
+
+def exit_code(error: ChanceryError) -> int:
+    """Return 3 when repeating may help, else 1."""
+    if isinstance(error, ProblemError):
+        is_away = error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        return EXIT_UNAVAILABLE if is_away else EXIT_REFUSED
+    return EXIT_UNAVAILABLE if isinstance(error, Unavailable) else EXIT_REFUSED
+
+
+def tell(line: str) -> None:
+    """Print one line for people."""
+    print(visible(line), flush=True)
+
+
+def tell_progress(line: str) -> None:
+    """Print one line about the work itself, beside the output."""
+    print(visible(line), file=sys.stderr, flush=True)
+
+
+def tell_json(value: Json) -> None:
+    """Print one JSON document on one line."""
+    print(canonical_bytes(value).decode(), flush=True)
+
+
+def tell_error(error: ChanceryError, *, as_json: bool) -> None:
+    """Print a failure: a sentence beside the output, or a document in its place."""
+    trace_id = error.trace_id if isinstance(error, ProblemError) else None
+    if as_json:
+        told: dict[str, Json] = {"code": error.code, "detail": error.detail}
+        told["field"] = error.field
+        told["trace_id"] = trace_id
+        tell_json({"error": told})
+        return
+    field = f"{error.field}: " if error.field and error.field not in error.detail else ""
+    trace = f" (trace {trace_id})" if trace_id else ""
+    tell_progress(f"chancery: {field}{error.detail}{trace}")
+
+
+def visible(text: str) -> str:
+    """Return `text` with control characters shown as a mark, so that none reaches a terminal."""
+    hidden = _CONTROLS - _HARMLESS
+    return "".join("\ufffd" if each in hidden else each for each in text)

@@ -1,0 +1,76 @@
+"""What the command reads from the environment: a service's settings, and where to call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import SecretStr, ValidationError
+
+from chancery.kernel.errors import Rejected
+from chancery.runtime.settings import ServiceSettings
+
+TOKEN_FILE = "operator.token"  # noqa: S105 - the name of a file
+
+
+class InvalidSetting(Rejected):
+    """An environment variable holds something that the setting does not take."""
+
+    code = "invalid_setting"
+
+
+class NoToken(Rejected):
+    """There is no token to call the server with."""
+
+    code = "no_token"
+
+
+class CommandSettings(ServiceSettings):
+    """The settings of the command; `url` and `token` are those of the server it calls."""
+
+    url: str | None = None
+    token: SecretStr | None = None
+
+
+def load_settings() -> CommandSettings:
+    """Return the settings of this process.
+
+    Raises:
+        InvalidSetting: naming the variable.
+    """
+    try:
+        return CommandSettings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = f"CHANCERY_{first['loc'][0]}".upper()
+        message = f"{name} does not hold what it should: {first['msg'].lower()}"
+        raise InvalidSetting(message, field=name) from error
+
+
+def server_url(settings: CommandSettings, given: str | None = None) -> str:
+    """Return where the server is: as given, as configured, or on this machine."""
+    return given or settings.url or f"http://127.0.0.1:{settings.http_port}"
+
+
+def server_token(settings: CommandSettings) -> str:
+    """Return the configured token, or the operator's from the data folder.
+
+    Raises:
+        NoToken: when there is neither.
+    """
+    if settings.token is not None:
+        return settings.token.get_secret_value()
+    return operator_token(settings.data_dir)
+
+
+def operator_token(folder: Path) -> str:
+    """Return the token that the first start left in `folder`.
+
+    Raises:
+        NoToken: when it cannot be read.
+    """
+    path = folder / TOKEN_FILE
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path} cannot be read; set CHANCERY_TOKEN, or CHANCERY_DATA_DIR to its folder"
+        raise NoToken(message, field="CHANCERY_TOKEN") from error

@@ -1,0 +1,1 @@
+"""The demo: a drawn scenario, played over the public HTTP surface, that checks itself."""

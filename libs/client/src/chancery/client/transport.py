@@ -1,0 +1,149 @@
+"""One HTTP call: sent with a key, so that it may be sent again while the server is away."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TypeVar
+
+import httpx
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from chancery.client.errors import NotReadable, Unreachable, problem_error
+from chancery.kernel.canonical import Json
+from chancery.kernel.ids import random_id
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+
+CONNECT_TIMEOUT_S = 5.0
+READ_TIMEOUT_S = 40.0
+"""Above the 30 s that the server takes at most to make a snapshot queryable."""
+
+PATIENCE_S = 15.0
+PAUSE_FIRST_S = 0.1
+PAUSE_LAST_S = 2.0
+
+_AWAY = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A body on its way; None content sends none."""
+
+    content: bytes | None = None
+    media_type: str | None = None
+    json: Json = None
+    idempotency_key: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A response that is no error."""
+
+    status: int
+    body: bytes
+
+    def read(self, model: type[M]) -> M:
+        """Return the body as `model`."""
+        try:
+            return model.model_validate_json(self.body)
+        except ValidationError as error:
+            raise _unreadable() from error
+
+    def read_as(self, adapter: TypeAdapter[T]) -> T:
+        """Return the body as the adapter's type."""
+        try:
+            return adapter.validate_json(self.body)
+        except ValidationError as error:
+            raise _unreadable() from error
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """Calls one server with one token; `patience_s` is how long an absent server is waited for."""
+
+    http: httpx.AsyncClient
+    token: str | None = field(repr=False)
+    patience_s: float = PATIENCE_S
+
+    async def call(self, method: str, path: str, sent: Sent | None = None) -> Received:
+        """Send one request and return its response; the same key repeats it safely.
+
+        Raises:
+            ProblemError: the server refused.
+            Unreachable: nobody answered within the patience.
+        """
+        sent = sent or Sent()
+        headers = self._headers(sent)
+        deadline = time.monotonic() + self.patience_s
+        pause_s = PAUSE_FIRST_S
+        while True:
+            try:
+                response = await self._send(method, path, sent, headers)
+            except httpx.TransportError as error:
+                if time.monotonic() + pause_s > deadline:
+                    raise _unreachable(self.http) from error
+            else:
+                if response.is_success:
+                    return Received(response.status_code, response.content)
+                if response.status_code not in _AWAY or time.monotonic() + pause_s > deadline:
+                    raise problem_error(response.status_code, response.content)
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, PAUSE_LAST_S)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, headers: Mapping[str, str]
+    ) -> AsyncGenerator[AsyncIterator[bytes]]:
+        """Open a stream and hand over its bytes as they come.
+
+        Raises:
+            ProblemError: the server refused.
+            Unreachable: nobody answered, or the connection broke.
+        """
+        try:
+            async with self.http.stream(
+                "GET", path, headers=self._headers(Sent(headers=headers))
+            ) as response:
+                if not response.is_success:
+                    raise problem_error(response.status_code, await response.aread())
+                yield response.aiter_bytes()
+        except httpx.TransportError as error:
+            raise _unreachable(self.http) from error
+
+    async def _send(
+        self, method: str, path: str, sent: Sent, headers: Mapping[str, str]
+    ) -> httpx.Response:
+        if sent.json is not None:
+            return await self.http.request(method, path, json=sent.json, headers=headers)
+        return await self.http.request(method, path, content=sent.content, headers=headers)
+
+    def _headers(self, sent: Sent) -> dict[str, str]:
+        headers = {"Idempotency-Key": sent.idempotency_key or random_id(), **sent.headers}
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token}"
+        if sent.media_type is not None:
+            headers["Content-Type"] = sent.media_type
+        return headers
+
+
+def open_http(url: str, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
+    """Return the HTTP connections to the server at `url`; redirects are not followed."""
+    timeout = httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+    return httpx.AsyncClient(base_url=url, timeout=timeout, transport=transport)
+
+
+def _unreachable(http: httpx.AsyncClient) -> Unreachable:
+    message = f"nothing answers at {http.base_url}; is `chancery up` running there?"
+    return Unreachable(message)
+
+
+def _unreadable() -> NotReadable:
+    message = "the server answered in a form that this client does not read"
+    return NotReadable(message)

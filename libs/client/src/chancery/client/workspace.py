@@ -1,0 +1,230 @@
+"""One workspace over HTTP: its members, policy, sources, datasets and questions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue, TypeAdapter
+
+from chancery.client.errors import StillOpen
+from chancery.client.replies import (
+    DatasetSchema,
+    Done,
+    PassageCheck,
+    Pinned,
+    Policy,
+    QueryResult,
+    Resource,
+    Resources,
+    Revision,
+    Snapshot,
+    Status,
+)
+from chancery.client.transport import Received, Sent, Transport
+from chancery.events.authority import (
+    ColumnPolicy,
+    Language,
+    Measure,
+    Mode,
+    Role,
+    RowFilter,
+    Standing,
+    Visibility,
+)
+from chancery.kernel.canonical import Json
+
+READY_WITHIN_S = 60.0
+_POLL_S = 0.1
+_OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+Kind = Literal["sources", "datasets"]
+"""How a path names the two kinds of things that are published."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """How a dataset is declared: what it is called, its measures, and who may see what of it."""
+
+    title: str
+    visibility: Visibility = "workspace"
+    measures: Sequence[Measure] = ()
+    columns: Mapping[str, ColumnPolicy] = field(default_factory=dict[str, ColumnPolicy])
+    row_filters: Sequence[RowFilter] = ()
+
+    def body(self) -> dict[str, Json]:
+        """Return the JSON body of the declaration."""
+        return {
+            "title": self.title,
+            "visibility": self.visibility,
+            "measures": [item.model_dump(mode="json") for item in self.measures],
+            "columns": {name: each.model_dump(mode="json") for name, each in self.columns.items()},
+            "row_filters": [item.model_dump(mode="json") for item in self.row_filters],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace as the caller sees it; make it with `Chancery.workspace`."""
+
+    transport: Transport
+    id: str
+
+    async def add_member(self, principal: str, role: Role) -> Done:
+        """Give a principal a role, or another one than before."""
+        return (await self._put(f"members/{principal}", {"role": role})).read(Done)
+
+    async def remove_member(self, principal: str) -> Done:
+        """Take a principal out of the workspace."""
+        return (await self._call("DELETE", f"members/{principal}")).read(Done)
+
+    async def policy(self) -> Policy:
+        """Return the answer policy."""
+        return (await self._call("GET", "policy")).read(Policy)
+
+    async def revise_policy(
+        self, revision: str, *, language: Language = "en", modes: Sequence[Mode] | None = None
+    ) -> Done:
+        """Set the answer policy; `revision` names it and stands in every receipt."""
+        body: dict[str, Json] = {"policy_revision": revision, "language": language}
+        body |= {} if modes is None else {"modes": list(modes)}
+        return (await self._put("policy", body)).read(Done)
+
+    async def declare_source(
+        self,
+        source_id: str,
+        title: str,
+        *,
+        visibility: Visibility = "workspace",
+        authority: Standing | None = None,
+        date: str | None = None,
+    ) -> Done:
+        """Declare a document source, or declare it again."""
+        body: dict[str, Json] = {"title": title, "visibility": visibility}
+        body |= {} if authority is None else {"authority": authority}
+        body |= {} if date is None else {"date": date}
+        return (await self._put(f"sources/{source_id}", body)).read(Done)
+
+    async def sources(self) -> tuple[Resource, ...]:
+        """Return the sources that the caller may read."""
+        return (await self._call("GET", "sources")).read(Resources).resources
+
+    async def source(self, source_id: str) -> Resource:
+        """Return one source."""
+        return (await self._call("GET", f"sources/{source_id}")).read(Resource)
+
+    async def publish(
+        self, source_id: str, data: bytes, media_type: str, *, idempotency_key: str | None = None
+    ) -> Revision:
+        """Publish the next revision; unchanged content returns the one that already serves."""
+        sent = Sent(content=data, media_type=media_type, idempotency_key=idempotency_key)
+        return (await self._call("POST", f"sources/{source_id}/revisions", sent)).read(Revision)
+
+    async def publish_text(
+        self, source_id: str, text: str, media_type: str = "text/markdown"
+    ) -> Revision:
+        """Publish a text as the next revision; it is stored as it is, without normalisation."""
+        return await self.publish(source_id, text.encode(), media_type)
+
+    async def revision(self, source_id: str, number: int) -> Pinned:
+        """Return the pinned hashes of one revision."""
+        return (await self._call("GET", f"sources/{source_id}/revisions/{number}")).read(Pinned)
+
+    async def status(self, source_id: str, number: int) -> Status:
+        """Return how far a revision is on its way into the index."""
+        path = f"sources/{source_id}/revisions/{number}/status"
+        return (await self._call("GET", path)).read(Status)
+
+    async def text(self, source_id: str, number: int) -> str:
+        """Return the canonical text of one revision."""
+        path = f"sources/{source_id}/revisions/{number}/text"
+        return (await self._call("GET", path)).body.decode()
+
+    async def check_passage(
+        self,
+        source_id: str,
+        number: int,
+        text: str,
+        *,
+        start: int | None = None,
+        end: int | None = None,
+    ) -> PassageCheck:
+        """Say whether a passage stands in one revision, letter by letter."""
+        body: dict[str, Json] = {"text": text, "start": start, "end": end}
+        path = f"sources/{source_id}/revisions/{number}/check"
+        return (await self._call("POST", path, Sent(json=body))).read(PassageCheck)
+
+    async def wait_until_ready(
+        self, source_id: str, number: int, *, within_s: float = READY_WITHIN_S
+    ) -> Status:
+        """Return the state of a revision once it can be asked about, or cannot ever be.
+
+        Raises:
+            StillOpen: when it is still pending after `within_s`.
+        """
+        try:
+            async with asyncio.timeout(within_s):
+                status = await self.status(source_id, number)
+                while status.state == "pending":
+                    await asyncio.sleep(_POLL_S)
+                    status = await self.status(source_id, number)
+                return status
+        except TimeoutError as error:
+            message = f"revision {number} of {source_id} is not indexed within {within_s:.0f} s"
+            raise StillOpen(message) from error
+
+    async def grant(self, kind: Kind, resource_id: str, grantee: str) -> Done:
+        """Let a principal or `group:NAME` read a restricted source or dataset."""
+        return (await self._call("PUT", f"{kind}/{resource_id}/grants/{grantee}")).read(Done)
+
+    async def revoke_grant(self, kind: Kind, resource_id: str, grantee: str) -> Done:
+        """End a grant; answers that rest on it are withheld from then on."""
+        return (await self._call("DELETE", f"{kind}/{resource_id}/grants/{grantee}")).read(Done)
+
+    async def withdraw(self, kind: Kind, resource_id: str) -> Done:
+        """Stop a source or dataset from serving; answers that used it are withheld."""
+        return (await self._call("POST", f"{kind}/{resource_id}/withdraw")).read(Done)
+
+    async def restore_source(self, source_id: str) -> Done:
+        """Let a withdrawn source serve its newest revision again."""
+        return (await self._call("POST", f"sources/{source_id}/restore")).read(Done)
+
+    async def declare_dataset(self, dataset_id: str, table: Table) -> Done:
+        """Declare a dataset, or replace its declaration."""
+        return (await self._put(f"datasets/{dataset_id}", table.body())).read(Done)
+
+    async def dataset(self, dataset_id: str) -> Resource:
+        """Return one dataset."""
+        return (await self._call("GET", f"datasets/{dataset_id}")).read(Resource)
+
+    async def publish_snapshot(
+        self, dataset_id: str, data: bytes, media_type: str = "text/csv"
+    ) -> Snapshot:
+        """Publish the next snapshot; its state is `ready` once it can be queried."""
+        sent = Sent(content=data, media_type=media_type)
+        return (await self._call("POST", f"datasets/{dataset_id}/snapshots", sent)).read(Snapshot)
+
+    async def snapshot(self, dataset_id: str, number: int) -> Pinned:
+        """Return the pinned hashes of one snapshot."""
+        return (await self._call("GET", f"datasets/{dataset_id}/snapshots/{number}")).read(Pinned)
+
+    async def schema(self, dataset_id: str) -> DatasetSchema:
+        """Return the columns of the serving snapshot that the caller may see."""
+        return (await self._call("GET", f"datasets/{dataset_id}/schema")).read(DatasetSchema)
+
+    async def query(self, sql: str) -> QueryResult:
+        """Run a statement over the datasets that the caller may read; not a verified answer."""
+        return (await self._call("POST", "query", Sent(json={"sql": sql}))).read(QueryResult)
+
+    async def open_conversation(self) -> str:
+        """Open a conversation of the caller and return its id."""
+        received = await self._call("POST", "conversations")
+        return str(received.read_as(_OBJECT)["conversation_id"])
+
+    async def _put(self, path: str, body: Mapping[str, Json]) -> Received:
+        return await self._call("PUT", path, Sent(json=body))
+
+    async def _call(self, method: str, path: str, sent: Sent | None = None) -> Received:
+        return await self.transport.call(method, f"/v1/workspaces/{self.id}/{path}", sent)
