@@ -44,7 +44,8 @@ def to_text(moment: datetime) -> str:
     if moment.tzinfo is None:
         message = "a moment needs a time zone"
         raise ValueError(message)
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    text = moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+    return f"{text}Z"
 
 
 def from_text(text: str) -> datetime:
