@@ -285,6 +285,17 @@ def test_the_bound_on_sources_holds_and_the_order_stays(hits: list[Hit], sources
     assert len(keys) <= sources_max
 
 
+def test_a_long_document_does_not_crowd_out_the_others() -> None:
+    long, other = list(_PINS)[:2]
+    hits = [Hit(long, 1, n, n + 1) for n in range(40)] + [Hit(other, 1, 0, 1)]
+
+    found = gather_passages(hits, _PINS, 8)
+    alone = gather_passages(hits[:40], _PINS, 8)
+
+    assert found[-1].key == _PINS[other].ref.key
+    assert len(found) == len(alone) == PASSAGES_MAX
+
+
 def test_a_hit_that_no_pin_names_is_dropped_even_if_the_engine_returns_it() -> None:
     assert gather_passages([Hit(7, 1, 0, 5)], _PINS, 8) == ()
     assert gather_measures([Hit(7, 1, 0, 0, "total")], _PINS) == ()

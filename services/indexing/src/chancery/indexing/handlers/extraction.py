@@ -5,13 +5,14 @@ Every blob is on disk before its outcome is returned, so before an event can nam
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from chancery.authority.states import DatasetState
-from chancery.evidence.manifest import DatasetManifest, build_manifest
+from chancery.evidence.manifest import DatasetManifest, Manifest, build_manifest
 from chancery.extract.extraction import extract
 from chancery.indexing.domain.cards import build_cards
-from chancery.indexing.domain.history import History, ResourceRef
+from chancery.indexing.domain.history import History, Publication, ResourceRef
 from chancery.indexing.domain.standing import (
     Extracted,
     Failed,
@@ -59,15 +60,8 @@ class Extraction:
     async def _document(self, ref: ResourceRef, revision: Revision) -> Extracted:
         publication = revision.publication
         data = await self._content(ref, revision)
-        found = extract(publication.media_type, data)
-        manifest = build_manifest(
-            ref.key,
-            publication.revision,
-            content_sha256=publication.content_sha256,
-            extractor=found.extractor,
-            text=found.text,
-        )
-        extraction_sha256 = await self.blobs.put(ref.tenant, found.text.encode())
+        text, manifest = await asyncio.to_thread(_extracted, ref, publication, data)
+        extraction_sha256 = await self.blobs.put(ref.tenant, text)
         assert extraction_sha256 == manifest.extraction_sha256, "both are over the same UTF-8"
         manifest_sha256 = await self.blobs.put(ref.tenant, manifest.to_bytes())
         return Extracted(extraction_sha256, manifest_sha256, manifest.length)
@@ -78,6 +72,7 @@ class Extraction:
         rows = await self._known_rows(ref, revision, identity)
         rows = rows or await self._converted(ref, history, revision)
         table = TableSchema(history.state.dataset_id, rows.columns)
+        cards = await asyncio.to_thread(build_cards, table, history.state.measures)
         manifest = DatasetManifest(
             key=ref.key,
             snapshot=revision.publication.revision,
@@ -86,7 +81,7 @@ class Extraction:
             extractor=identity,
             rows=rows.count,
             columns=tuple((each.name, each.duckdb_type) for each in rows.columns),
-            cards=build_cards(table, history.state.measures),
+            cards=cards,
         )
         manifest_sha256 = await self.blobs.put(ref.tenant, manifest.to_bytes())
         return Extracted(rows.parquet_sha256, manifest_sha256, rows.count)
@@ -130,6 +125,19 @@ class _Rows:
     parquet_sha256: str
     columns: tuple[Column, ...]
     count: int
+
+
+def _extracted(ref: ResourceRef, publication: Publication, data: bytes) -> tuple[bytes, Manifest]:
+    """Return the canonical text in UTF-8 with its manifest; long texts take a while."""
+    found = extract(publication.media_type, data)
+    manifest = build_manifest(
+        ref.key,
+        publication.revision,
+        content_sha256=publication.content_sha256,
+        extractor=found.extractor,
+        text=found.text,
+    )
+    return found.text.encode(), manifest
 
 
 def _bare(media_type: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from chancery.events.authority import Mode
 from chancery.events.run import GatheredMeasure, GatheredPassage
@@ -17,8 +19,11 @@ PASSAGES_MAX = 20
 MEASURES_MAX = 10
 """Measure cards that a run gathers at most."""
 
-HITS_MAX = 100
-"""Hits that are looked at to fill the passages within the bound on sources."""
+PASSAGES_OF_SOURCE_MAX = 8
+"""Passages of one source while others have any, so that a long document does not crowd them out."""
+
+HITS_MAX = 200
+"""Hits that are looked at to fill the passages within the bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,9 @@ class Hit:
     start: int
     end: int
     name: str = ""
+
+
+_Ranked: TypeAlias = tuple[int, Pin, Hit]
 
 
 def searched_kinds(mode: Mode) -> tuple[EntryKind, ...]:
@@ -70,17 +78,16 @@ def gather_passages(
 
     A hit outside `pins` is dropped: the filter of the engine is not what keeps a scope.
     """
-    found: list[GatheredPassage] = []
-    sources: set[str] = set()
-    for hit in hits:
-        pin = pins.get(hit.pin)
-        if pin is None or pin.ref.kind != "source" or len(found) == PASSAGES_MAX:
-            continue
-        if pin.ref.key not in sources and len(sources) == sources_max:
-            continue
-        sources.add(pin.ref.key)
-        found.append(_passage(pin, hit))
-    return tuple(found)
+    ranked = [
+        (rank, pins[hit.pin], hit)
+        for rank, hit in enumerate(hits)
+        if hit.pin in pins and pins[hit.pin].ref.kind == "source"
+    ]
+    sources = tuple(dict.fromkeys(pin.ref.key for _, pin, _ in ranked))[:sources_max]
+    eligible = [one for one in ranked if one[1].ref.key in sources]
+    first, rest = _spread(eligible)
+    chosen = sorted([*first, *rest][:PASSAGES_MAX], key=lambda one: one[0])
+    return tuple(_passage(pin, hit) for _, pin, hit in chosen)
 
 
 def gather_measures(hits: Sequence[Hit], pins: Mapping[int, Pin]) -> tuple[GatheredMeasure, ...]:
@@ -96,6 +103,18 @@ def gather_measures(hits: Sequence[Hit], pins: Mapping[int, Pin]) -> tuple[Gathe
         if (pin := pins.get(hit.pin)) is not None and pin.ref.kind == "dataset"
     )
     return tuple(found)[:MEASURES_MAX]
+
+
+def _spread(ranked: Sequence[_Ranked]) -> tuple[list[_Ranked], list[_Ranked]]:
+    """Return the hits within the bound on one source, and those beyond it, both in order."""
+    counts: Counter[str] = Counter()
+    within: list[_Ranked] = []
+    beyond: list[_Ranked] = []
+    for one in ranked:
+        counts[one[1].ref.key] += 1
+        fits = counts[one[1].ref.key] <= PASSAGES_OF_SOURCE_MAX
+        (within if fits else beyond).append(one)
+    return within, beyond
 
 
 def _passage(pin: Pin, hit: Hit) -> GatheredPassage:

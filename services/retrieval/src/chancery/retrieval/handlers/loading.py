@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from chancery.evidence.manifest import DatasetManifest, Manifest
@@ -42,7 +43,7 @@ class Loading:
                 parts = Manifest.from_bytes(data)
                 _check(pin, parts.key, parts.revision, parts.extraction_sha256)
                 text = await self.blobs.get(tenant, pin.extraction_sha256, limit=BLOB_BYTES_MAX)
-                return text_entries(parts, _decoded(text))
+                return await asyncio.to_thread(lambda: text_entries(parts, _decoded(text)))
 
 
 def _check(pin: Pin, key: str, revision: int, extraction_sha256: str) -> None:
