@@ -166,9 +166,11 @@ async def test_a_poison_event_is_parked_and_the_next_ones_are_indexed(
     await log.connection.request(f"authority.acme.source.{poisoned.key}", b"no event", timeout_s=5)
     await log.publish(healthy, b"one")
 
-    with running("indexing", place):
+    with running("indexing", place) as process:
         await eventually(lambda: _has(log, healthy, "ready 1"), within_s=30)
         await eventually(lambda: _is_parked(database, "malformed_event"), within_s=10)
+
+    assert process.returncode == 0
 
     assert await log.told(poisoned) == []
 

@@ -86,10 +86,11 @@ async def test_a_source_outside_the_scope_never_appears(desk: Desk, place: Place
 async def test_the_index_is_built_again_when_its_folder_is_gone(desk: Desk, place: Place) -> None:
     ref = await desk.log.declare()
     with running("indexing", place):
-        with running("retrieval", place):
+        with running("retrieval", place) as process:
             await desk.log.publish(ref, _OWNER.encode())
             entry = await desk.ready(ref)
             before = await desk.ask("service reviews", entry)
+        assert process.returncode == 0
         shutil.rmtree(place.folder / "index")
         with running("retrieval", place):
             after = await desk.ask("service reviews", entry)

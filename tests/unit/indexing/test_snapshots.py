@@ -98,6 +98,18 @@ async def test_other_measures_make_other_cards_over_the_same_rows() -> None:
     assert world.conversions == 1
 
 
+async def test_a_lost_manifest_of_the_old_measures_is_no_obstacle() -> None:
+    world = await _dataset(_TOTAL)
+    ready = world.last(RevisionReady)
+    assert isinstance(ready, RevisionReady)
+    del world.blobs.stored[f"acme/{ready.manifest_sha256}"]
+
+    await world.handle(world.record(declared_dataset(_COUNT)))
+
+    assert [card.name for card in (await _manifest(world)).cards] == ["orders"]
+    assert world.conversions == 2
+
+
 async def test_going_back_to_the_old_measures_names_the_old_manifest_again() -> None:
     world = await _dataset(_TOTAL)
     before = await _manifest(world)

@@ -89,16 +89,22 @@ class Extraction:
     async def _known_rows(
         self, ref: ResourceRef, revision: Revision, identity: str
     ) -> _Rows | None:
-        """Return the Parquet of an earlier declaration when only the measures are other ones."""
+        """Return the Parquet of an earlier declaration when only the measures are other ones.
+
+        Whatever is wrong with its manifest, the file itself can be converted again.
+        """
         known = revision.outcome
         if known is None or not isinstance(known.result, Extracted):
             return None
         if not has_same_rows(known.extractor, identity):
             return None
-        data = await self.blobs.get(
-            ref.tenant, known.result.manifest_sha256, limit=MANIFEST_BYTES_MAX
-        )
-        manifest = DatasetManifest.from_bytes(data)
+        try:
+            data = await self.blobs.get(
+                ref.tenant, known.result.manifest_sha256, limit=MANIFEST_BYTES_MAX
+            )
+            manifest = DatasetManifest.from_bytes(data)
+        except (Rejected, Corrupt):
+            return None
         columns = tuple(column_of(name, type_) for name, type_ in manifest.columns)
         return _Rows(manifest.extraction_sha256, columns, manifest.rows)
 
