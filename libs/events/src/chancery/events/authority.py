@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chancery.events.envelope import EventData, Id, Moment, Sha256
+from chancery.kernel.canonical import canonical_bytes
 
 Role = Literal["reader", "curator", "publisher", "admin"]
 Visibility = Literal["workspace", "restricted", "private"]
@@ -23,8 +24,12 @@ LINE_PATTERN = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 Title = Annotated[str, Field(min_length=1, max_length=300, pattern=LINE_PATTERN)]
 Grantee = Annotated[str, Field(pattern=r"^(group:)?[A-Za-z0-9_-]{1,64}$")]
 """A principal's id, or `group:` and a group's name."""
-Cell = str | int | bool
+Cell = Annotated[str, Field(max_length=500)] | int | bool
 """A literal that a row filter or a measure compares with; fractions are written as text."""
+ColumnName = Annotated[str, Field(min_length=1, max_length=64)]
+"""The name of a column as the header of the file spells it."""
+DECLARATION_BYTES_MAX = 192 * 1024
+"""What columns, row filters and measures of a dataset may take together, as canonical JSON."""
 
 
 class _Part(BaseModel):
@@ -190,14 +195,14 @@ class ColumnPolicy(_Part):
     """What a publisher says of a column: its type, and the roles that may see it (none: all)."""
 
     type: str | None = Field(default=None, max_length=40)
-    roles: tuple[Role, ...] = ()
+    roles: tuple[Role, ...] = Field(default=(), max_length=4)
 
 
 class RowFilter(_Part):
     """Members with one of `roles` see only rows whose `column` is one of `allowed`."""
 
     roles: tuple[Role, ...] = Field(min_length=1, max_length=4)
-    column: str = Field(min_length=1, max_length=64)
+    column: ColumnName
     allowed: tuple[Cell, ...] = Field(max_length=1000)
 
 
@@ -208,11 +213,30 @@ class Measure(_Part):
     description: str = Field(default="", max_length=500)
     synonyms: tuple[Annotated[str, Field(max_length=100)], ...] = Field(default=(), max_length=20)
     aggregate: Aggregate
-    column: str | None = Field(default=None, min_length=1, max_length=64)
-    where: Mapping[str, Cell] = Field(default_factory=dict)
+    column: ColumnName | None = None
+    where: Mapping[ColumnName, Cell] = Field(default_factory=dict, max_length=20)
 
 
-class DatasetDeclared(EventData):
+class Declaration(BaseModel):
+    """What a publisher says of a dataset's columns, rows and measures, at most 192 KiB of it.
+
+    Each list has its own bound too; the bound on their sum keeps an event under 256 KiB.
+    """
+
+    columns: Mapping[ColumnName, ColumnPolicy] = Field(default_factory=dict, max_length=500)
+    row_filters: tuple[RowFilter, ...] = Field(default=(), max_length=50)
+    measures: tuple[Measure, ...] = Field(default=(), max_length=50)
+
+    @model_validator(mode="after")
+    def _fits_into_an_event(self) -> Self:
+        said = self.model_dump(mode="json", include={"columns", "row_filters", "measures"})
+        if len(canonical_bytes(said)) > DECLARATION_BYTES_MAX:
+            message = "columns, row_filters and measures must take at most 192 KiB together"
+            raise ValueError(message)
+        return self
+
+
+class DatasetDeclared(Declaration, EventData):
     """A dataset exists in a workspace, or its declaration was replaced."""
 
     TYPE: ClassVar[str] = "chancery.dataset.declared.v1"
@@ -221,9 +245,6 @@ class DatasetDeclared(EventData):
     title: Title
     visibility: Visibility
     declarer: Id
-    columns: Mapping[str, ColumnPolicy] = Field(default_factory=dict)
-    row_filters: tuple[RowFilter, ...] = Field(default=(), max_length=50)
-    measures: tuple[Measure, ...] = Field(default=(), max_length=50)
 
 
 class SnapshotPublished(EventData):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
 
 from chancery.events.authority import (
-    ColumnPolicy,
+    Declaration,
     Grantee,
     Language,
-    Measure,
     Mode,
     Role,
-    RowFilter,
     Standing,
     Title,
     Visibility,
@@ -166,16 +163,13 @@ class ChangeServing(Message):
     resource_id: Id
 
 
-class DeclareDataset(Message):
+class DeclareDataset(Declaration, Message):
     """Declare a dataset with its column policy and measures, or replace its declaration."""
 
     workspace_id: Id
     dataset_id: Id
     title: Title
     visibility: Visibility = "workspace"
-    columns: Mapping[str, ColumnPolicy] = Field(default_factory=dict, max_length=500)
-    row_filters: tuple[RowFilter, ...] = Field(default=(), max_length=50)
-    measures: tuple[Measure, ...] = Field(default=(), max_length=50)
 
 
 class PublishSnapshot(Message):

@@ -381,8 +381,8 @@ TOPICS: Final[tuple[Topic, ...]] = (
     *_topics(
         RELEASES,
         "release",
-        ("chancery.release.sealed.v1", "release.*.*.sealed", ("gateway",)),
-        ("chancery.release.refused.v1", "release.*.*.refused", ("gateway",)),
+        ("chancery.release.sealed.v1", "release.*.*.sealed", ()),
+        ("chancery.release.refused.v1", "release.*.*.refused", ()),
     ),
 )
 """Every event type with its stream, subject, producer and consumers."""

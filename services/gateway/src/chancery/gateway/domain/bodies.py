@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from chancery.events.authority import (
-    ColumnPolicy,
+    Declaration,
     Language,
-    Measure,
     Mode,
     Role,
-    RowFilter,
     Standing,
     Title,
     Visibility,
@@ -105,14 +102,11 @@ class CheckBody(Body):
     end: int | None = Field(default=None, ge=1)
 
 
-class DatasetBody(Body):
+class DatasetBody(Declaration, Body):
     """A dataset to declare."""
 
     title: Title
     visibility: Visibility = "workspace"
-    columns: Mapping[str, ColumnPolicy] = Field(default_factory=dict, max_length=500)
-    row_filters: tuple[RowFilter, ...] = Field(default=(), max_length=50)
-    measures: tuple[Measure, ...] = Field(default=(), max_length=50)
 
 
 class SqlBody(Body):

@@ -1,0 +1,100 @@
+"""The contracts as they last landed, read from git; without git there is nothing to compare."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chancery.kernel.canonical import Json, parse_json
+from chancery.testkit.contracts.compatibility import breaks
+from chancery.testkit.contracts.files import Files
+
+BASE: Final = "origin/main"
+EVENTS: Final = "contracts/events"
+EXAMPLES: Final = "contracts/examples"
+_TIMEOUT_S: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """What a commit holds: schemas and examples by their path below contracts/."""
+
+    commit: str
+    schemas: Files
+    examples: Files
+
+
+def last_landed(root: Path) -> Landed | None:
+    """Return the contracts of the base, or None when git knows of none.
+
+    The base is the newest commit of `origin/main`; without such a branch it is the last commit
+    that touched contracts/events before what the working tree shows.
+    """
+    commit = _base(root)
+    if commit is None:
+        return None
+    schemas, examples = (_folder(root, commit, folder) for folder in (EVENTS, EXAMPLES))
+    return Landed(commit, schemas, examples) if schemas else None
+
+
+def problems(landed: Landed, schemas: Files, examples: Files) -> Iterator[str]:
+    """Return one sentence for each change that what landed does not allow."""
+    for name, content in sorted(landed.schemas.items()):
+        if name not in schemas:
+            yield f"{name}: schema removed; its events are on the log for ever"
+        else:
+            yield from _breaks(name, content, schemas[name])
+    for name, content in sorted(landed.examples.items()):
+        if examples.get(name) != content:
+            yield f"{name}: an example that landed was edited or removed; add another one instead"
+
+
+def _breaks(name: str, old: bytes, new: bytes) -> Iterator[str]:
+    before, after = _document(old), _document(new)
+    for item in breaks(before, after):
+        type_name = before.get("title", name)
+        yield f"{type_name}: {item.place or 'the event'}: {item.rule}; this needs a new version"
+
+
+def _document(content: bytes) -> Mapping[str, Json]:
+    document = parse_json(content)
+    assert isinstance(document, Mapping)
+    return document
+
+
+def _base(root: Path) -> str | None:
+    newest = _git(root, "rev-parse", "--verify", "--quiet", f"refs/remotes/{BASE}^{{commit}}")
+    if newest is not None:
+        return newest.decode().strip()
+    touching = (_git(root, "log", "-2", "--format=%H", "--", EVENTS) or b"").decode().split()
+    changed = _git(root, "status", "--porcelain", "--", EVENTS)
+    before = touching if changed else touching[1:]
+    return before[0] if before else None
+
+
+def _folder(root: Path, commit: str, folder: str) -> Files:
+    listed = _git(root, "ls-tree", "-r", "-z", "--name-only", commit, "--", folder) or b""
+    names = [name.decode() for name in listed.split(b"\0") if name]
+    found = {name: _git(root, "show", f"{commit}:{name}") for name in names}
+    return {
+        name.removeprefix("contracts/"): content
+        for name, content in found.items()
+        if content is not None
+    }
+
+
+def _git(root: Path, *arguments: str) -> bytes | None:
+    """Return what git says, None when it is missing, fails, or takes too long."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            check=True,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout
