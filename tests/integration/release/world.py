@@ -24,6 +24,7 @@ from chancery.bus.request import ask
 from chancery.events.authority import (
     CredentialIssued,
     MemberAdded,
+    Mode,
     RevisionPublished,
     RevisionWithdrawn,
     SourceDeclared,
@@ -61,10 +62,12 @@ from chancery.events.topology import (
     run_subject,
 )
 from chancery.evidence.manifest import Manifest, build_manifest
+from chancery.evidence.scope import Scope
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import random_id
 from chancery.release.app import Parts
 from chancery.store.blobs import Blobs
+from chancery.store.pool import connect as connect_database
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
 
@@ -138,14 +141,25 @@ class World:
         for name in ("anna", "bert"):
             await self.join(name)
 
-    async def join(self, name: str) -> None:
+    async def join(self, name: str, *, expires_at: datetime | None = None) -> None:
         """Give a principal a credential and membership."""
-        issued = CredentialIssued(credential_id=f"c-{name}", proof_sha256=proof_hash(PROOF))
+        issued = CredentialIssued(
+            credential_id=f"c-{name}", proof_sha256=proof_hash(PROOF), expires_at=expires_at
+        )
         await self.append(principal_ref(name), issued)
+        await self.enroll(name)
+
+    async def enroll(self, name: str) -> None:
+        """Make a principal a reader of the workspace."""
         await self.append(principal_ref(name), MemberAdded(workspace_id=WORKSPACE, role="reader"))
 
     async def publish_source(
-        self, source_id: str, text: str, *, visibility: Visibility = "workspace"
+        self,
+        source_id: str,
+        text: str,
+        *,
+        visibility: Visibility = "workspace",
+        declarer: str = "anna",
     ) -> Published:
         """Publish a revision of a source and index it to ready."""
         ref = source_ref(WORKSPACE, source_id)
@@ -158,7 +172,7 @@ class World:
                 source_id=source_id,
                 title=f"Title of {source_id}",
                 visibility=visibility,
-                declarer="anna",
+                declarer=declarer,
             )
             await self.append(ref, declared)
         content = await self.blobs.put(TENANT, text.encode())
@@ -239,6 +253,7 @@ class World:
         sources: Sequence[str] = (),
         bounds: Bounds | None = None,
         conversation: str | None = None,
+        mode: Mode = "auto",
     ) -> RunRequested:
         """Post a message; return what the gateway would publish then."""
         run_id = random_id()
@@ -249,6 +264,7 @@ class World:
             question_sha256=question_sha256,
             sources=tuple(sources),
             bounds=bounds or Bounds(),
+            mode=mode,
         )
         subject = command_subject("release", "post-message")
         posted = await self.request(subject, body, MessagePosted, who=who)
@@ -261,6 +277,7 @@ class World:
             question_sha256=question_sha256,
             sources=body.sources,
             bounds=body.bounds,
+            mode=mode,
         )
 
     async def tell(self, run_id: str, name: str, data: EventData, *, actor: str = "anna") -> None:
@@ -291,6 +308,13 @@ class World:
         found = await eventually(find)
         assert found is not None
         return found
+
+    async def scope(self, admitted: RunAdmitted) -> Scope:
+        """Return the scope that was admitted."""
+        data = await self.blobs.get_run(
+            TENANT, admitted.run_id, admitted.scope_sha256, limit=1_000_000
+        )
+        return Scope.from_bytes(data)
 
     async def gather(
         self,
@@ -342,6 +366,12 @@ class World:
         """Read the event rows of a run."""
         subject = query_subject("release", "events")
         return await self.request(subject, EventsAfter(run_id=run_id, after=after), EventRows)
+
+    async def count(self, table: str, run_id: str) -> int:
+        """Return how many rows of a table belong to a run."""
+        async with connect_database(self.database.superuser_dsn, name="test") as db:
+            query = f"SELECT count(*) FROM release.{table} WHERE run_id = $1"
+            return await db.fetchval(query, run_id)
 
     async def answer_with(self, *quotes: tuple[Published, str]) -> str:
         """Play a whole run that quotes these texts; return its id."""

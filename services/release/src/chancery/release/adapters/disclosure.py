@@ -34,8 +34,9 @@ class Disclosure:
 
     @property
     def is_withheld(self) -> bool:
-        """Tell whether nothing of the evidence may be shown."""
-        return isinstance(self.decision, Deny)
+        """Tell whether nothing of the evidence may be shown: denied today, or erased."""
+        is_erased = self.release is not None and self.release.keys is None
+        return is_erased or isinstance(self.decision, Deny)
 
 
 @dataclass(frozen=True, slots=True)

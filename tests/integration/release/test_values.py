@@ -1,0 +1,231 @@
+"""Values: release derives label and eligibility again and believes no preview."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+import pytest
+
+from chancery.authority.names import dataset_ref, principal_ref
+from chancery.events.authority import (
+    ColumnPolicy,
+    DatasetDeclared,
+    MemberAdded,
+    SnapshotPublished,
+)
+from chancery.events.index import RevisionExtracted, RevisionReady
+from chancery.events.run import GatheredMeasure, ProposedValue, RunAdmitted
+from chancery.evidence.bundle import RowsRead
+from chancery.evidence.manifest import DatasetManifest, MeasureCard
+from chancery.kernel.canonical import sha256_hex
+from chancery.tabular.jobs import Table
+from chancery.tabular.measures import Measure, measure_statement
+from chancery.tabular.pool import WorkerPool
+from chancery.tabular.schema import Column, TableSchema, column_of
+from chancery.verify.verify import verify_bundle
+from tests.integration.release.stage import KEY
+from tests.integration.release.world import TENANT, WORKSPACE, World, parse
+
+pytestmark = pytest.mark.integration
+
+CSV = b"id,amount,region,secret\n1,1250,north,a\n2,2750,south,b\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """A dataset that was published and indexed."""
+
+    world: World
+    pool: WorkerPool
+    table: TableSchema
+    parquet: bytes
+    manifest: DatasetManifest
+
+    def measure(self) -> GatheredMeasure:
+        """Return the measure as retrieval gathers it."""
+        return GatheredMeasure(
+            key=self.manifest.key,
+            snapshot=1,
+            name="revenue",
+            manifest_sha256=self.manifest.sha256,
+        )
+
+    async def propose(
+        self, run_id: str, sql: str, *, column: int = 0, alter: tuple[bytes, bytes] = (b"", b"")
+    ) -> ProposedValue:
+        """Play execution: run `sql`, store query, preview (altered) and rows, select a cell."""
+        preview = await self.pool.query(sql, [Table(self.table, self.parquet)])
+        rows = await self.pool.rows(Table(self.table, self.parquet))
+        assert rows is not None
+        read = RowsRead(
+            table=self.table.name,
+            columns=tuple((each.name, each.duckdb_type) for each in self.table.columns),
+            rows=rows.rows,
+        )
+        blobs = self.world.blobs
+        payload = preview.canonical().replace(*alter) if alter[0] else preview.canonical()
+        return ProposedValue(
+            key=self.manifest.key,
+            snapshot=1,
+            query_sha256=await blobs.put_run(TENANT, run_id, preview.sql.encode()),
+            preview_sha256=await blobs.put_run(TENANT, run_id, payload),
+            rows_sha256=await blobs.put_run(TENANT, run_id, read.to_bytes()),
+            row=0,
+            column=column,
+        )
+
+    async def ask(self) -> RunAdmitted:
+        """Ask and gather the measure."""
+        admitted = await self.world.admitted(await self.world.ask())
+        await self.world.gather(admitted, measures=(self.measure(),))
+        return admitted
+
+
+@pytest.fixture
+async def orders(world: World) -> AsyncGenerator[Orders]:
+    """Publish the dataset `orders` whose column `secret` only admins see."""
+    ref = dataset_ref(WORKSPACE, "orders")
+    declared = DatasetDeclared(
+        workspace_id=WORKSPACE,
+        dataset_id="orders",
+        title="Orders",
+        visibility="workspace",
+        declarer="anna",
+        columns={"secret": ColumnPolicy(roles=("admin",))},
+    )
+    await world.append(ref, declared)
+    content = await world.blobs.put(TENANT, CSV)
+    sequence = await world.append(
+        ref,
+        SnapshotPublished(
+            snapshot=1, content_sha256=content, media_type="text/csv", size_bytes=len(CSV)
+        ),
+    )
+    async with WorkerPool(concurrency=1) as pool:
+        snapshot = await pool.convert(CSV, {})
+        full = TableSchema("orders", snapshot.columns)
+        statement = measure_statement(full, Measure("revenue", "sum", "amount"))
+        manifest = DatasetManifest(
+            key=ref.id,
+            snapshot=1,
+            content_sha256=content,
+            extraction_sha256=sha256_hex(snapshot.parquet),
+            extractor="csv/1",
+            rows=snapshot.row_count,
+            columns=tuple((each.name, each.duckdb_type) for each in snapshot.columns),
+            cards=(
+                MeasureCard(
+                    name="revenue",
+                    label=statement.label,
+                    sql=statement.sql,
+                    aggregate="sum",
+                    column="amount",
+                ),
+            ),
+        )
+        common = {
+            "workspace_id": WORKSPACE,
+            "kind": "dataset",
+            "key": ref.id,
+            "revision": 1,
+            "content_sha256": content,
+            "authority_sequence": sequence,
+            "extraction_sha256": await world.blobs.put(TENANT, snapshot.parquet),
+            "manifest_sha256": await world.blobs.put(TENANT, manifest.to_bytes()),
+        }
+        extracted = {**common, "extractor": "csv/1", "length": snapshot.row_count}
+        await world.index(ref, RevisionExtracted.model_validate(extracted))
+        await world.index(ref, RevisionReady.model_validate(common))
+        visible = tuple(each for each in snapshot.columns if each.name != "secret")
+        yield Orders(world, pool, TableSchema("orders", visible), snapshot.parquet, manifest)
+
+
+@pytest.mark.req("KO-4", "CR-22")
+async def test_a_value_is_sealed_under_its_native_label_and_verifies(orders: Orders) -> None:
+    admitted = await orders.ask()
+    sql = "SELECT sum(amount) AS invented, 42 AS made_up FROM orders"
+
+    await orders.world.propose(admitted, await orders.propose(admitted.run_id, sql))
+
+    answer = parse((await orders.world.ended(admitted.run_id)).json_text)
+    assert answer["status"] == "sealed"
+    assert "SUM(orders.amount) = 4,000" in str(answer["text"])
+    assert "invented" not in str(answer)
+    bundle = await orders.world.document("bundle", admitted.run_id)
+    report = verify_bundle(bundle.json_text.encode(), public_key=KEY.public_key)
+    assert (report.exit_code, report.mismatches) == (0, ())
+
+
+@pytest.mark.req("KO-2", "KO-4", "CR-21")
+@pytest.mark.parametrize(
+    ("sql", "column", "alter"),
+    [
+        ("SELECT sum(amount), 42 AS made_up FROM orders", 1, (b"", b"")),
+        ("SELECT sum(amount) FROM orders", 3, (b"", b"")),
+        ("SELECT sum(amount) FROM orders", 0, (b"SUM(orders.amount)", b"SUM(orders.profit)")),
+        ("SELECT 42 AS made_up FROM orders", 0, (b'"eligible":false', b'"eligible":true')),
+    ],
+    ids=["synthetic", "outside", "other label", "forged eligibility"],
+)
+async def test_a_value_that_does_not_stand_up_refuses_the_answer(
+    orders: Orders, sql: str, column: int, alter: tuple[bytes, bytes]
+) -> None:
+    admitted = await orders.ask()
+    value = await orders.propose(admitted.run_id, sql, column=column, alter=alter)
+
+    await orders.world.propose(admitted, value)
+
+    answer = parse((await orders.world.ended(admitted.run_id)).json_text)
+    assert answer["outcome"] == "insufficient_evidence"
+
+
+@pytest.mark.req("CR-27")
+async def test_a_column_that_the_role_does_not_see_cannot_be_stated(orders: Orders) -> None:
+    admitted = await orders.ask()
+    hidden = Orders(
+        orders.world,
+        orders.pool,
+        TableSchema("orders", (*orders.table.columns, *_secret(orders))),
+        orders.parquet,
+        orders.manifest,
+    )
+    value = await hidden.propose(admitted.run_id, "SELECT min(secret) FROM orders")
+
+    await orders.world.propose(admitted, value)
+
+    answer = parse((await orders.world.ended(admitted.run_id)).json_text)
+    assert answer["outcome"] == "insufficient_evidence"
+    scope = await orders.world.scope(admitted)
+    assert scope.entries[0].hidden_columns == ("secret",)
+
+
+@pytest.mark.req("CR-27", "CL-12")
+async def test_a_field_that_is_hidden_later_withholds_the_answer(orders: Orders) -> None:
+    admitted = await orders.ask()
+    value = await orders.propose(admitted.run_id, "SELECT sum(amount) FROM orders")
+    await orders.world.propose(admitted, value)
+    assert (await orders.world.ended(admitted.run_id)).status == "sealed"
+    redeclared = DatasetDeclared(
+        workspace_id=WORKSPACE,
+        dataset_id="orders",
+        title="Orders",
+        visibility="workspace",
+        declarer="anna",
+        columns={"amount": ColumnPolicy(roles=("admin",))},
+    )
+
+    await orders.world.append(dataset_ref(WORKSPACE, "orders"), redeclared)
+
+    assert (await orders.world.document("answer", admitted.run_id)).status == "withheld"
+    promoted = MemberAdded(workspace_id=WORKSPACE, role="admin")
+    await orders.world.append(principal_ref("anna"), promoted)
+    assert (await orders.world.document("answer", admitted.run_id)).status == "sealed"
+
+
+def _secret(orders: Orders) -> tuple[Column, ...]:
+    return tuple(
+        column_of(name, duckdb_type)
+        for name, duckdb_type in orders.manifest.columns
+        if name == "secret"
+    )
