@@ -44,6 +44,7 @@ def cancelled() -> Event:
     return Event(envelope=envelope, data=data)
 
 
+@pytest.mark.req("EV-3")
 async def test_a_published_event_is_stored_under_its_id(connection: Connection) -> None:
     event = cancelled()
 

@@ -124,7 +124,7 @@ def _trace() -> str:
     return f"00-{TRACE}-b7ad6b7169203331-01"
 
 
-@pytest.mark.req("EV-2")
+@pytest.mark.req("CL-8")
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -195,6 +195,20 @@ async def test_an_answer_that_is_too_large_is_a_refusal_not_a_silence(
             await ask(connection, SUBJECT, request(), Answer)
 
     assert caught.value.code == "too_large"
+
+
+async def test_a_refusal_of_any_length_arrives(
+    connection: Connection, settings: ServiceSettings
+) -> None:
+    async def refuse(asked: Request[OfRun]) -> Answer:
+        del asked
+        raise Rejected("x" * 5000, field="y" * 5000, code="z" * 500)
+
+    async with running(settings, answering(refuse)):
+        with pytest.raises(Rejected) as caught:
+            await ask(connection, SUBJECT, request(), Answer)
+
+    assert (len(caught.value.detail), len(caught.value.code)) == (1000, 64)
 
 
 async def test_nobody_there_is_unavailable_at_once(connection: Connection) -> None:

@@ -15,7 +15,7 @@ from nats.js import JetStreamContext
 from pydantic import BaseModel, ValidationError
 
 from chancery.kernel.canonical import Json, canonical_bytes
-from chancery.kernel.errors import ChanceryError, Corrupt, TooLarge, Unavailable
+from chancery.kernel.errors import Corrupt, TooLarge, Unavailable
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -33,7 +33,7 @@ _log = logging.getLogger("chancery.bus")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 
-class ApiRefused(ChanceryError):
+class ApiRefused(Unavailable):
     """JetStream answered with an error; `status` and `error_code` are the server's."""
 
     code = "bus_refused"
@@ -232,7 +232,28 @@ async def _close(client: Client) -> None:
 
 @contextmanager
 def translate_errors() -> Generator[None]:
-    """Turn the driver's errors into ours; nothing of their text is kept."""
+    """Turn the driver's errors into ours; nothing of their text is kept.
+
+    Before Python 3.12 `asyncio.wait_for`, which the driver uses, swallows a cancellation that comes
+    together with its result; here it is raised after all, or the task would never end.
+    """
+    with _keep_cancellation(), _translate():
+        yield
+
+
+@contextmanager
+def _keep_cancellation() -> Generator[None]:
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
+    try:
+        yield
+    finally:
+        if task is not None and task.cancelling() > before:
+            raise asyncio.CancelledError
+
+
+@contextmanager
+def _translate() -> Generator[None]:
     try:
         yield
     except nats.errors.MaxPayloadError as error:

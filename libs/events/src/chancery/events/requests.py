@@ -80,8 +80,13 @@ class Failure(Message):
     @classmethod
     def of(cls, error: ChanceryError) -> Failure:
         """Return `error` as it is told to the asking service."""
-        kind: Kind = next(name for name, kind in _CLASSES if isinstance(error, kind))
-        return cls(kind=kind, code=error.code, detail=error.detail, field=error.field)
+        kinds: list[Kind] = [name for name, kind in _CLASSES if isinstance(error, kind)]
+        return cls(
+            kind=kinds[0] if kinds else "unavailable",
+            code=error.code[:64],
+            detail=error.detail[:1000],
+            field=error.field[:200] if error.field is not None else None,
+        )
 
     def to_error(self) -> ChanceryError:
         """Return the error that the other side raised."""

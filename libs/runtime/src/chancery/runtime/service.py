@@ -44,6 +44,7 @@ from chancery.runtime.worker import Worker, WorkerSpec
 PARENT_POLL_S: Final = 0.5
 ORPHAN: Final = 1
 CLOSE_TIMEOUT_S: Final = 3.0
+CANCEL_AGAIN_S: Final = 7.0  # Longer than any part's own closing.
 GRACE_S: Final = 0.1  # FastStream's own wait; by then everything is drained or given up.
 
 BodyT = TypeVar("BodyT", bound=Message)
@@ -190,8 +191,7 @@ class Service:
                 await self._stop.wait()
                 await self._drain(workers)
             finally:
-                for task in tasks:
-                    task.cancel()
+                await _cancel(tasks)
 
     async def _drain(self, workers: list[Worker]) -> None:
         """Carry out steps 1 and 2 of stopping, within `stop_s`."""
@@ -278,6 +278,15 @@ class Service:
     def _require_open(self) -> Opened:
         assert self._opened is not None, "register parts inside `async with service.open()`"
         return self._opened
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    """Cancel, and again after a while: libraries swallow cancellations on Python 3.11."""
+    waiting = {task for task in tasks if not task.done()}
+    while waiting:
+        for task in waiting:
+            task.cancel()
+        _, waiting = await asyncio.wait(waiting, timeout=CANCEL_AGAIN_S)
 
 
 def _reason_of(part: Worker | Background) -> ReadyCheck:
