@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, TooLarge, Unavailable
 from chancery.tabular.jobs import Limits, RowFilter, Table, query_job, reply_bytes_max
+from chancery.tabular.nursery import NURSERY
 from chancery.tabular.plan import Plan, plan
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.preview import value_at
@@ -341,3 +343,37 @@ async def test_leaving_the_pool_ends_the_waiting_process(orders: Table) -> None:
     assert spare is not None
     with pytest.raises(ProcessLookupError):
         os.kill(spare, 0)
+
+
+async def test_a_template_that_dies_is_replaced(orders: Table) -> None:
+    async with WorkerPool(concurrency=1) as pool:
+        NURSERY.close()
+
+        answers = [await pool.query("select count(*) from orders", [orders]) for _ in range(3)]
+
+    assert [each.rows for each in answers] == [(("3",),)] * 3
+
+
+async def test_sixteen_queries_at_once_are_answered(pool: WorkerPool, orders: Table) -> None:
+    asked = [f"select sum(amount) + {n} from orders" for n in range(16)]
+
+    async with asyncio.timeout(60):
+        answers = await asyncio.gather(*(pool.query(sql, [orders]) for sql in asked))
+
+    assert [each.rows[0][0] for each in answers] == [str(4000 + n) for n in range(16)]
+
+
+async def test_a_query_is_interrupted_before_its_process_is_killed(orders: Table) -> None:
+    """The reply comes from the worker itself, within the grace, and names the time."""
+    big = convert_csv(b"id\n" + b"".join(b"%d\n" % n for n in range(3_000)), {})
+    table = Table(TableSchema("orders", big.columns), big.parquet)
+    worker = WorkerProcess()
+    job = query_job(plan(SLOW, [table.schema]), [table], Limits(query_s=60.0))
+    timer = threading.Timer(0.7, worker.end)
+    timer.start()
+
+    with pytest.raises(Rejected) as refused:
+        worker.exchange(job, deadline_s=60.0, reply_bytes_max=1_000_000)
+
+    assert refused.value.code == "sql_timeout"
+    assert refused.value.__cause__ is None, "a killed worker leaves a broken frame as the cause"

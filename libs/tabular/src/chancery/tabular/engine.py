@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +32,7 @@ class Engine:
     """A fresh in-memory database of its own."""
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect(":memory:")
+        self._connection = duckdb.connect(":memory:", config={"threads": 1})
 
     def __enter__(self) -> Self:
         return self
@@ -78,6 +78,22 @@ class Engine:
             self._connection.execute(sql, list(parameters))
             rows: list[tuple[object, ...]] = self._connection.fetchmany(rows_max)
         return rows
+
+    def batches(self, sql: str, *, batch_rows: int = 1_000) -> Iterator[list[tuple[object, ...]]]:
+        """Execute `sql` and yield its rows, a batch at a time, as they are taken.
+
+        Raises:
+            EngineFailure: with the code of the failure.
+        """
+        batch = self.fetch(sql, rows_max=batch_rows)
+        while batch:
+            yield batch
+            with _as_codes():
+                batch = self._connection.fetchmany(batch_rows)
+
+    def interrupt(self) -> None:
+        """Stop the statement that another thread runs here; it fails with `sql_timeout`."""
+        self._connection.interrupt()
 
     def describe(self, select: str) -> tuple[tuple[str, str], ...]:
         """Return (name, DuckDB type) of each result column of a SELECT, without running it.

@@ -158,6 +158,7 @@ def _table_bytes(table: Table | RowTable) -> bytes:
 def _limits_json(limits: Limits, deadline_s: float) -> Mapping[str, Json]:
     return {
         "rows_max": limits.rows_max,
+        "offset": 0,
         "bytes_max": limits.preview_bytes_max,
         "deadline_ms": int(deadline_s * 1000),
         "memory_bytes": limits.memory_bytes,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
@@ -22,8 +21,8 @@ from chancery.tabular.jobs import (
 )
 from chancery.tabular.plan import plan
 from chancery.tabular.preview import Preview, preview_of
-from chancery.tabular.process import WorkerProcess
 from chancery.tabular.schema import TableSchema
+from chancery.tabular.spares import Spares
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -40,13 +39,11 @@ class WorkerPool:
     def __init__(self, limits: Limits = DEFAULT_LIMITS, *, concurrency: int = 2) -> None:
         self._limits = limits
         self._turn = asyncio.Semaphore(concurrency)
-        self._spare: WorkerProcess | None = None
-        self._refilling = asyncio.Lock()
-        self._closed = False
+        self._spares = Spares(concurrency)
 
     async def __aenter__(self) -> Self:
-        """Start the first process ahead."""
-        self._spare = await asyncio.to_thread(WorkerProcess)
+        """Start the first processes ahead."""
+        await asyncio.to_thread(self._spares.open)
         return self
 
     async def __aexit__(
@@ -55,17 +52,13 @@ class WorkerPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the waiting process."""
-        async with self._refilling:
-            self._closed = True
-            spare, self._spare = self._spare, None
-        if spare is not None:
-            await asyncio.to_thread(spare.kill)
+        """End the waiting processes."""
+        await asyncio.to_thread(self._spares.close)
 
     @property
     def spare_pid(self) -> int | None:
-        """Return the id of the process that waits for the next job, for measurements."""
-        return None if self._spare is None else self._spare.pid
+        """Return the id of a process that waits for the next job, for measurements."""
+        return self._spares.pid
 
     async def query(self, sql: str, tables: Sequence[Table | RowTable]) -> Preview:
         """Return the preview of `sql` over what the caller may read of `tables`.
@@ -155,24 +148,10 @@ class WorkerPool:
     async def _exchange_now(
         self, frames: Sequence[bytes], deadline_s: float, reply_max: int
     ) -> list[bytes]:
-        worker = await self._take()
+        worker = await asyncio.to_thread(self._spares.take)
         try:
             return await asyncio.to_thread(
                 worker.exchange, frames, deadline_s=deadline_s, reply_bytes_max=reply_max
             )
         finally:
             worker.end()
-            await self._refill()
-
-    async def _take(self) -> WorkerProcess:
-        worker, self._spare = self._spare, None
-        if worker is not None and worker.waiting:
-            return worker
-        return await asyncio.to_thread(WorkerProcess)
-
-    async def _refill(self) -> None:
-        """Start the next process ahead; when that fails, the next job tries again and says so."""
-        async with self._refilling:
-            if self._spare is None and not self._closed:
-                with contextlib.suppress(Unavailable):
-                    self._spare = await asyncio.to_thread(WorkerProcess)

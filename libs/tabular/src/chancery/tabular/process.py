@@ -1,22 +1,22 @@
-"""One worker process as its parent sees it: started ahead, asked once, killed at the deadline."""
+"""One worker process as its parent sees it: started ahead, asked once, ended at the deadline."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
-import sys
+import select
 import threading
-from collections.abc import Sequence
-from typing import IO
+from collections.abc import Callable, Sequence
 
 from chancery.kernel.canonical import parse_json
 from chancery.kernel.errors import Corrupt, Rejected, TooLarge, Unavailable
 from chancery.tabular.frames import FrameBroken, read_frames, write_frames
+from chancery.tabular.nursery import NURSERY
 from chancery.tabular.refusals import TEXTS, refusal
 from chancery.tabular.tree import as_object, as_text
 
-_EXIT_S = 5.0
+GRACE_S = 0.25
+"""How long an interrupted worker may take to answer before it is killed."""
 
 
 class WorkerProcess:
@@ -24,29 +24,39 @@ class WorkerProcess:
 
     def __init__(self) -> None:
         self._expired = False
+        self._ended = threading.Event()
+        self._grace: threading.Timer | None = None
         try:
-            self._child = subprocess.Popen(
-                [sys.executable, "-m", "chancery.tabular.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUTF8": "1", "TZ": "UTC"},
-                cwd="/",
-                start_new_session=True,
-            )
+            job_read, job_write = os.pipe()
+            reply_read, reply_write = os.pipe()
         except OSError as error:
             detail = "no query worker could be started"
             raise Unavailable(detail, code="sql_worker_unavailable") from error
+        self._job = os.fdopen(job_write, "wb")
+        self._reply = os.fdopen(reply_read, "rb")
+        try:
+            self._pid, self._template = NURSERY.fork(job_read, reply_write)
+        except Unavailable:
+            self._job.close()
+            self._reply.close()
+            raise
+        finally:
+            os.close(job_read)
+            os.close(reply_write)
 
     @property
     def pid(self) -> int:
         """Return the process id, for measurements."""
-        return self._child.pid
+        return self._pid
 
     @property
     def waiting(self) -> bool:
-        """Whether the process is still there."""
-        return self._child.poll() is None
+        """Whether the process is there and was not asked yet."""
+        if self._ended.is_set():
+            return False
+        poll = select.poll()
+        poll.register(self._reply, select.POLLIN)
+        return not poll.poll(0)
 
     def exchange(
         self, frames: Sequence[bytes], *, deadline_s: float, reply_bytes_max: int
@@ -57,8 +67,7 @@ class WorkerProcess:
             Rejected: with the worker's code; `sql_timeout` at the deadline, `sql_resources` when
                 the process died.
         """
-        timer = threading.Timer(deadline_s, self._expire)
-        timer.daemon = True
+        timer = _daemon_timer(deadline_s, self.end)
         timer.start()
         try:
             reply = self._talk(frames, reply_bytes_max)
@@ -69,28 +78,40 @@ class WorkerProcess:
         return reply
 
     def end(self) -> None:
-        """Signal the end without waiting; a blocked `exchange` then returns."""
-        self._child.kill()
+        """Interrupt the statement, and kill the process soon after; does not wait."""
+        if self._ended.is_set():
+            return
+        self._expired = True
+        NURSERY.interrupt(self._pid, self._template)
+        self._grace = _daemon_timer(GRACE_S, self._end_process)
+        self._grace.start()
 
     def kill(self) -> None:
         """End the process and wait for that; harmless when it has ended."""
-        self._child.kill()
-        for stream in (self._child.stdin, self._child.stdout):
-            _close(stream)
-        self._child.wait(timeout=_EXIT_S)
+        if self._grace is not None:
+            self._grace.cancel()
+        self._end_process()
+        for stream in (self._job, self._reply):
+            with contextlib.suppress(OSError):
+                stream.close()
 
-    def _expire(self) -> None:
-        self._expired = True
-        self._child.kill()
+    def _end_process(self) -> None:
+        if not self._ended.is_set():
+            self._ended.set()
+            NURSERY.kill(self._pid, self._template)
 
     def _talk(self, frames: Sequence[bytes], reply_bytes_max: int) -> list[bytes]:
-        assert self._child.stdin is not None, "the worker has an input"
-        assert self._child.stdout is not None, "the worker has an output"
         try:
-            write_frames(self._child.stdin, frames)
-            return read_frames(self._child.stdout, bytes_max=reply_bytes_max)
+            write_frames(self._job, frames)
+            return read_frames(self._reply, bytes_max=reply_bytes_max)
         except (FrameBroken, OSError, ValueError) as error:
             raise refusal("sql_timeout" if self._expired else "sql_resources") from error
+
+
+def _daemon_timer(after_s: float, action: Callable[[], None]) -> threading.Timer:
+    timer = threading.Timer(after_s, action)
+    timer.daemon = True
+    return timer
 
 
 def _raise_error(header: bytes) -> None:
@@ -104,10 +125,3 @@ def _raise_error(header: bytes) -> None:
         raise refusal(code)
     kind = TooLarge if reply.get("too_large") is True else Rejected
     raise kind(detail, field=field if isinstance(field, str) else None, code=code)
-
-
-def _close(stream: IO[bytes] | None) -> None:
-    """Close a pipe whose other end may be gone with bytes still buffered on ours."""
-    if stream is not None:
-        with contextlib.suppress(OSError):
-            stream.close()

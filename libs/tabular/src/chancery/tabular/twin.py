@@ -9,6 +9,9 @@ from chancery.tabular.engine import Engine, EngineFailure
 from chancery.tabular.schema import TableSchema, fold, quote_identifier
 from chancery.tabular.tree import as_object, as_text, objects_within
 
+NO_COLUMN = "__no_column"
+"""Stands for the columns of a table of which none is visible."""
+
 
 def open_twin() -> Engine:
     """Return a locked database in which every optimizer but `unused_columns` is off.
@@ -29,7 +32,7 @@ def create_tables(engine: Engine, tables: Sequence[TableSchema]) -> None:
     """Create the empty tables in `engine`, with the visible columns only."""
     for table in tables:
         columns = ", ".join(f"{quote_identifier(c.name)} {c.duckdb_type}" for c in table.columns)
-        columns = columns or '"__no_column" BOOLEAN'
+        columns = columns or f"{quote_identifier(NO_COLUMN)} BOOLEAN"
         engine.run(f"CREATE TABLE {quote_identifier(table.name)} ({columns})")
 
 

@@ -1,68 +1,65 @@
-"""The child process: one job, then the end. Run as `python -m chancery.tabular.worker`.
+"""The worker: one job, then the end. It runs in a process forked from `template`.
 
 It holds nothing but the rows and columns of the job. Steps of a query: (1) the statement binds on
-an empty twin and reads what was claimed; (2) the rows are loaded; (3) the database is locked and
-the process may write no file; (4) the statement runs; (5) canonical texts go back.
+an empty twin and reads what was claimed; (2) the columns that it reads are loaded; (3) the database
+is locked and the process may write no file; (4) the statement runs; (5) canonical texts go back.
 """
 
 from __future__ import annotations
 
 import resource
+import signal
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import ChanceryError, TooLarge
 from chancery.tabular.engine import Engine, EngineFailure
 from chancery.tabular.frames import FrameBroken, read_frames, write_frames
-from chancery.tabular.schema import (
-    ColumnDeclaration,
-    TableSchema,
-    column_of,
-    family_of,
-    quote_identifier,
-)
-from chancery.tabular.snapshot import convert_csv, insertion
-from chancery.tabular.tree import as_integer, as_items, as_object, as_text, texts
+from chancery.tabular.loading import load, tables_of_job
+from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, quote_identifier
+from chancery.tabular.snapshot import convert_csv
+from chancery.tabular.tree import as_integer, as_object, as_text, texts
 from chancery.tabular.twin import check_reads, create_tables, open_twin
 from chancery.tabular.values import Unrepresentable, canonical
 
 INPUT_BYTES_MAX = 1024 * 1024 * 1024
 _SEPARATOR_BYTES = 1
-
-
-@dataclass(frozen=True, slots=True)
-class _LoadedTable:
-    """A table of the job: its visible schema, where its rows come from, and the row filters."""
-
-    schema: TableSchema
-    source: str
-    data: bytes
-    filters: tuple[tuple[str, tuple[str, ...]], ...]
+_EXACTLY_WRITTEN = frozenset({"integer", "decimal", "date", "text"})
+"""The families whose canonical text is never shorter than DuckDB's own."""
 
 
 def main() -> None:
-    """Serve one job from standard input and end."""
+    """Open the databases, then serve one job from standard input and end."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    twin = open_twin()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    twin, engine = open_twin(), Engine()
+    threading.Thread(target=_interrupt_when_told, args=(twin, engine), daemon=True).start()
     try:
         frames = read_frames(sys.stdin.buffer, bytes_max=INPUT_BYTES_MAX)
     except FrameBroken:
         return
-    write_frames(sys.stdout.buffer, _answer(frames, twin))
+    write_frames(sys.stdout.buffer, _answer(frames, twin, engine))
 
 
-def _answer(frames: Sequence[bytes], twin: Engine) -> list[bytes]:
+def _interrupt_when_told(*engines: Engine) -> None:
+    """Stop what runs when the parent signals; it kills the process when that does not help."""
+    while True:
+        signal.sigwait({signal.SIGTERM})
+        for engine in engines:
+            engine.interrupt()
+
+
+def _answer(frames: Sequence[bytes], twin: Engine, engine: Engine) -> list[bytes]:
     try:
         job = as_object(parse_json(frames[0]))
         _limit_process(job)
         match as_text(job["kind"]):
             case "query":
-                return _query(job, frames[1:], twin)
+                return _query(job, frames[1:], twin, engine)
             case "rows":
-                return [_all_rows(job, frames[1:])]
+                return [_all_rows(job, frames[1:], engine)]
             case _:
                 return _convert(job, frames[1])
     except EngineFailure as failure:
@@ -100,40 +97,55 @@ def _limit(which: int, wanted: int) -> None:
             raise
 
 
-def _query(job: Mapping[str, Json], blobs: Sequence[bytes], twin: Engine) -> list[bytes]:
+def _query(
+    job: Mapping[str, Json], blobs: Sequence[bytes], twin: Engine, engine: Engine
+) -> list[bytes]:
     select = as_text(job["sql"])
-    tables = _tables(job, blobs)
-    create_tables(twin, [each.schema for each in tables])
     reads = {name: texts(columns) for name, columns in as_object(job["reads"]).items()}
+    tables = tables_of_job(job, blobs, reads)
+    create_tables(twin, [each.schema for each in tables])
     check_reads(twin, select, reads, flat=job["flat"] is True)
     columns = twin.describe(select)
     if any(family_of(duckdb_type) == "other" for _, duckdb_type in columns):
         raise EngineFailure("sql_result_type")
-    with Engine() as engine:
-        _load(engine, tables)
-        _lock(engine, job)
-        replies = [_reply(engine, select, columns, job)]
-        if job["carried"] is not None:
-            schema = tables[0].schema
-            read = [each for each in schema.columns if each.name in reads[schema.name]]
-            carried = TableSchema(schema.name, tuple(read))
-            replies.append(_rows_of(engine, carried, as_object(job["carried"])))
-        return replies
+    load(engine, tables)
+    _lock(engine, job)
+    replies = [_reply(engine, select, columns, job)]
+    if job["carried"] is not None:
+        replies.append(_rows_of(engine, tables[0].filled, as_object(job["carried"])))
+    return replies
 
 
-def _all_rows(job: Mapping[str, Json], blobs: Sequence[bytes]) -> bytes:
-    tables = _tables(job, blobs)
-    with Engine() as engine:
-        _load(engine, tables)
-        _lock(engine, job)
-        return _rows_of(engine, tables[0].schema, job)
+def _all_rows(job: Mapping[str, Json], blobs: Sequence[bytes], engine: Engine) -> bytes:
+    tables = tables_of_job(job, blobs, None)
+    load(engine, tables)
+    _lock(engine, job)
+    return _rows_of(engine, tables[0].schema, job)
 
 
 def _rows_of(engine: Engine, schema: TableSchema, bounds: Mapping[str, Json]) -> bytes:
+    """Return all rows; none, marked as truncated, when they cannot fit."""
+    columns = tuple((each.name, each.duckdb_type) for each in schema.columns)
+    if _least_bytes(engine, schema) > as_integer(bounds["bytes_max"]):
+        return _encoded(columns, [], truncated=True)
     names = ", ".join(quote_identifier(each.name) for each in schema.columns)
     select = f"SELECT {names or 'NULL'} FROM {quote_identifier(schema.name)}"  # noqa: S608
-    columns = tuple((each.name, each.duckdb_type) for each in schema.columns)
-    return _reply(engine, select, columns, bounds)
+    return _reply(engine, select, columns, {**bounds, "offset": 0})
+
+
+def _least_bytes(engine: Engine, schema: TableSchema) -> int:
+    """Return what the rows take as canonical JSON at least, without fetching them."""
+    exact = [each for each in schema.columns if each.type in _EXACTLY_WRITTEN]
+    sizes = [f"coalesce(sum(strlen({quote_identifier(c.name)}::VARCHAR)), 0)" for c in exact]
+    total = " + ".join(sizes or ["0"])
+    select = f"SELECT count(*), {total} FROM {quote_identifier(schema.name)}"  # noqa: S608
+    count, written = map(_whole, engine.fetch(select, rows_max=1)[0])
+    return count * (2 + _SEPARATOR_BYTES + 2 * len(schema.columns)) + written
+
+
+def _whole(value: object) -> int:
+    assert isinstance(value, int), "a count or a sum of lengths"
+    return value
 
 
 def _convert(job: Mapping[str, Json], data: bytes) -> list[bytes]:
@@ -145,87 +157,6 @@ def _convert(job: Mapping[str, Json], data: bytes) -> list[bytes]:
     columns: list[Json] = [[each.name, each.duckdb_type] for each in snapshot.columns]
     header = canonical_bytes({"columns": columns, "row_count": snapshot.row_count})
     return [header, snapshot.parquet]
-
-
-def _tables(job: Mapping[str, Json], blobs: Sequence[bytes]) -> list[_LoadedTable]:
-    found: list[_LoadedTable] = []
-    for entry, data in zip(as_items(job["tables"]), blobs, strict=True):
-        table = as_object(entry)
-        columns = tuple(column_of(*texts(each)) for each in as_items(table["columns"]))
-        filters = tuple(
-            (as_text(as_object(each)["column"]), texts(as_object(each)["values"]))
-            for each in as_items(table["filters"])
-        )
-        schema = TableSchema(as_text(table["name"]), columns)
-        found.append(_LoadedTable(schema, as_text(table["source"]), data, filters))
-    return found
-
-
-def _load(engine: Engine, tables: Sequence[_LoadedTable]) -> None:
-    engine.run("SET threads=1")
-    engine.run("SET TimeZone='UTC'")
-    create_tables(engine, [each.schema for each in tables])
-    for table in tables:
-        if table.source == "rows":
-            _load_rows(engine, table)
-        else:
-            _load_parquet(engine, table)
-
-
-def _load_rows(engine: Engine, table: _LoadedTable) -> None:
-    rows = [as_items(each) for each in as_items(parse_json(table.data))]
-    name = quote_identifier(table.schema.name)
-    if not table.schema.columns:
-        engine.run(f"INSERT INTO {name} SELECT NULL FROM range($1)", [len(rows)])  # noqa: S608
-        return
-    if any(len(row) != len(table.schema.columns) for row in rows):
-        raise EngineFailure("dataset_unreadable")
-    if rows:
-        lists = [list(column) for column in zip(*rows, strict=True)]
-        engine.run(insertion(table.schema.name, table.schema.columns), lists)
-
-
-def _load_parquet(engine: Engine, table: _LoadedTable) -> None:
-    """Insert the visible columns of the rows that pass every filter, in the file's order."""
-    with tempfile.TemporaryFile() as file:
-        file.write(table.data)
-        file.flush()
-        source = f"read_parquet('/dev/fd/{file.fileno()}')"
-        stored = dict(_described(engine, source))
-        if any(stored.get(each.name) != each.duckdb_type for each in table.schema.columns):
-            raise EngineFailure("dataset_unreadable")
-        conditions, parameters = ["true"], list[list[str]]()
-        for column, values in table.filters:
-            parameters.append(_typed_values(engine, values, stored.get(column)))
-            cast = f"CAST(${len(parameters)}::VARCHAR[] AS {stored[column]}[])"
-            conditions.append(f"list_contains({cast}, {quote_identifier(column)})")
-        names = ", ".join(quote_identifier(each.name) for each in table.schema.columns) or "NULL"
-        engine.run(
-            f"INSERT INTO {quote_identifier(table.schema.name)} SELECT {names} FROM {source}"  # noqa: S608
-            f" WHERE {' AND '.join(conditions)}",
-            parameters,
-        )
-
-
-def _described(engine: Engine, source: str) -> tuple[tuple[str, str], ...]:
-    try:
-        return engine.describe(f"SELECT * FROM {source}")  # noqa: S608 - our own file descriptor
-    except EngineFailure as failure:
-        code = "dataset_unreadable"
-        raise EngineFailure(code) from failure
-
-
-def _typed_values(engine: Engine, values: Sequence[str], duckdb_type: str | None) -> list[str]:
-    """Return the texts that are values of the column's type: what is no value matches no row."""
-    if duckdb_type is None:
-        raise EngineFailure("dataset_unreadable")
-    cast = f"TRY_CAST(v AS {duckdb_type})"
-    rows = engine.fetch(
-        f"SELECT v FROM (SELECT unnest($1::VARCHAR[]) AS v) WHERE {cast} IS NOT NULL",  # noqa: S608
-        [list(values)],
-        rows_max=len(values) + 1,
-    )
-    return [str(row[0]) for row in rows]
 
 
 def _lock(engine: Engine, job: Mapping[str, Json]) -> None:
@@ -241,23 +172,28 @@ def _reply(
     columns: Sequence[tuple[str, str]],
     bounds: Mapping[str, Json],
 ) -> bytes:
+    """Return the rows from `offset` on that fit, and whether more exist."""
     rows_max, left_bytes = as_integer(bounds["rows_max"]), as_integer(bounds["bytes_max"])
-    found = engine.fetch(select, rows_max=rows_max + 1)
+    skipped = as_integer(bounds["offset"])
+    batch_rows = min(rows_max + 1, 1_000)
     rows: list[Json] = []
-    for values in found[:rows_max]:
+    for number, values in enumerate(_rows(engine, select, batch_rows)):
+        if number < skipped:
+            continue
         row = [canonical(v, t) for v, (_, t) in zip(values, columns, strict=False)]
         left_bytes -= len(canonical_bytes(row)) + _SEPARATOR_BYTES
-        if left_bytes < 0:
-            break
+        if left_bytes < 0 or len(rows) == rows_max:
+            return _encoded(columns, rows, truncated=True)
         rows.append(row)
+    return _encoded(columns, rows, truncated=False)
+
+
+def _rows(engine: Engine, select: str, batch_rows: int) -> Iterator[tuple[object, ...]]:
+    for batch in engine.batches(select, batch_rows=batch_rows):
+        yield from batch
+
+
+def _encoded(columns: Sequence[tuple[str, str]], rows: list[Json], *, truncated: bool) -> bytes:
     return canonical_bytes(
-        {
-            "columns": [list(each) for each in columns],
-            "rows": rows,
-            "truncated": len(rows) < len(found),
-        }
+        {"columns": [list(each) for each in columns], "rows": rows, "truncated": truncated}
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,123 @@
+"""Filling a worker's database: only the columns that the statement reads, only the allowed rows."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chancery.kernel.canonical import Json, parse_json
+from chancery.tabular.engine import Engine, EngineFailure
+from chancery.tabular.schema import TableSchema, column_of, quote_identifier
+from chancery.tabular.snapshot import insertion
+from chancery.tabular.tree import as_items, as_object, as_text, texts
+from chancery.tabular.twin import NO_COLUMN, create_tables
+
+_OWN_CODES = frozenset({"sql_timeout", "sql_resources"})
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTable:
+    """A table of a job: its visible schema, the columns to fill, its rows and the row filters."""
+
+    schema: TableSchema
+    reads: frozenset[str]
+    source: str
+    data: bytes
+    filters: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def filled(self) -> TableSchema:
+        """Return the columns that hold their values; the others exist and hold NULL."""
+        columns = tuple(each for each in self.schema.columns if each.name in self.reads)
+        return TableSchema(self.schema.name, columns)
+
+
+def tables_of_job(
+    job: Mapping[str, Json], blobs: Sequence[bytes], reads: Mapping[str, Sequence[str]] | None
+) -> list[LoadedTable]:
+    """Return the tables of a job; without `reads` every visible column is filled."""
+    found: list[LoadedTable] = []
+    for entry, data in zip(as_items(job["tables"]), blobs, strict=True):
+        table = as_object(entry)
+        columns = tuple(column_of(*texts(each)) for each in as_items(table["columns"]))
+        filters = tuple(
+            (as_text(as_object(each)["column"]), texts(as_object(each)["values"]))
+            for each in as_items(table["filters"])
+        )
+        schema = TableSchema(as_text(table["name"]), columns)
+        names = [each.name for each in columns] if reads is None else reads.get(schema.name, ())
+        found.append(LoadedTable(schema, frozenset(names), as_text(table["source"]), data, filters))
+    return found
+
+
+def load(engine: Engine, tables: Sequence[LoadedTable]) -> None:
+    """Create and fill the tables in `engine`, rows in the order of their snapshot.
+
+    Raises:
+        EngineFailure: `dataset_unreadable`, or that time or memory ran out.
+    """
+    engine.run("SET TimeZone='UTC'")
+    create_tables(engine, [each.schema for each in tables])
+    for table in tables:
+        try:
+            _load_rows(engine, table) if table.source == "rows" else _load_parquet(engine, table)
+        except EngineFailure as failure:
+            code = failure.code if failure.code in _OWN_CODES else "dataset_unreadable"
+            raise EngineFailure(code) from failure
+
+
+def _load_rows(engine: Engine, table: LoadedTable) -> None:
+    rows = [as_items(each) for each in as_items(parse_json(table.data))]
+    if not table.schema.columns:
+        name = quote_identifier(table.schema.name)
+        engine.run(f"INSERT INTO {name} SELECT NULL FROM range($1)", [len(rows)])  # noqa: S608
+        return
+    if any(len(row) != len(table.schema.columns) for row in rows):
+        raise EngineFailure("dataset_unreadable")
+    if rows:
+        lists = [list(column) for column in zip(*rows, strict=True)]
+        engine.run(insertion(table.schema.name, table.schema.columns), lists)
+
+
+def _load_parquet(engine: Engine, table: LoadedTable) -> None:
+    with tempfile.TemporaryFile() as file:
+        file.write(table.data)
+        file.flush()
+        source = f"read_parquet('/dev/fd/{file.fileno()}')"
+        stored = dict(engine.describe(f"SELECT * FROM {source}"))  # noqa: S608 - our own file
+        if any(stored.get(each.name) != each.duckdb_type for each in table.schema.columns):
+            raise EngineFailure("dataset_unreadable")
+        conditions, parameters = ["true"], list[list[str]]()
+        for column, values in table.filters:
+            parameters.append(_typed_values(engine, values, stored.get(column)))
+            cast = f"CAST(${len(parameters)}::VARCHAR[] AS {stored[column]}[])"
+            conditions.append(f"list_contains({cast}, {quote_identifier(column)})")
+        into, taken = _targets(table)
+        engine.run(
+            f"INSERT INTO {quote_identifier(table.schema.name)} ({into}) SELECT {taken}"  # noqa: S608
+            f" FROM {source} WHERE {' AND '.join(conditions)}",
+            parameters,
+        )
+
+
+def _targets(table: LoadedTable) -> tuple[str, str]:
+    """Return the columns to fill and what fills them; an unread row still counts."""
+    names = ", ".join(quote_identifier(each.name) for each in table.filled.columns)
+    if names:
+        return names, names
+    first = table.schema.columns[0].name if table.schema.columns else NO_COLUMN
+    return quote_identifier(first), "NULL"
+
+
+def _typed_values(engine: Engine, values: Sequence[str], duckdb_type: str | None) -> list[str]:
+    """Return the texts that are values of the column's type: what is no value matches no row."""
+    if duckdb_type is None:
+        raise EngineFailure("dataset_unreadable")
+    cast = f"TRY_CAST(v AS {duckdb_type})"
+    rows = engine.fetch(
+        f"SELECT v FROM (SELECT unnest($1::VARCHAR[]) AS v) WHERE {cast} IS NOT NULL",  # noqa: S608
+        [list(values)],
+        rows_max=len(values) + 1,
+    )
+    return [str(row[0]) for row in rows]
