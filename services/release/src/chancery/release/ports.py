@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from chancery.bus.load import Stored
+from chancery.events.requests import Message, Request
 from chancery.release.domain.marks import Mark
 from chancery.store.pool import Connection
+
+_BodyT = TypeVar("_BodyT", bound=Message)
+_AnswerT = TypeVar("_AnswerT", bound=Message)
 
 ReadEnd: TypeAlias = Callable[[], Awaitable[int]]
 """Returns a sequence of the log above every command acknowledged before the call."""
@@ -20,4 +24,17 @@ class Applier(Protocol):
         self, connection: Connection, table_set: int, mark: Mark, messages: Sequence[Stored]
     ) -> Mark | None:
         """Store the fold of `messages` and the mark behind them; None when the mark had moved."""
+        ...
+
+
+class Responders(Protocol):
+    """Where request handlers are registered; the chassis is one."""
+
+    def responder(
+        self,
+        subject: str,
+        body_type: type[_BodyT],
+        handler: Callable[[Request[_BodyT]], Awaitable[_AnswerT]],
+    ) -> None:
+        """Answer the requests on `subject`."""
         ...

@@ -8,10 +8,10 @@ from chancery.release.handlers.commands import Commands
 from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.event_rows import RowsOfRun
 from chancery.release.handlers.questions import Questions
-from chancery.runtime.service import Service
+from chancery.release.ports import Responders
 
 
-def serve_commands(service: Service, handlers: Commands) -> None:
+def serve_commands(service: Responders, handlers: Commands) -> None:
     """Answer every command of release."""
     service.responder(
         command_subject("release", "create-conversation"),
@@ -23,7 +23,7 @@ def serve_commands(service: Service, handlers: Commands) -> None:
     )
 
 
-def serve_questions(service: Service, handlers: Questions) -> None:
+def serve_questions(service: Responders, handlers: Questions) -> None:
     """Answer every query about access and resources."""
     service.responder(query_subject("release", "identity"), queries.WhoAmI, handlers.identity)
     service.responder(query_subject("release", "authorise"), queries.OfResource, handlers.authorise)
@@ -36,7 +36,7 @@ def serve_questions(service: Service, handlers: Questions) -> None:
     service.responder(query_subject("release", "policy"), queries.OfWorkspace, handlers.policy)
 
 
-def serve_disclosures(service: Service, handlers: Disclosures, rows: RowsOfRun) -> None:
+def serve_disclosures(service: Responders, handlers: Disclosures, rows: RowsOfRun) -> None:
     """Answer every query that discloses something of a run."""
     service.responder(query_subject("release", "run"), queries.OfRun, handlers.run)
     service.responder(query_subject("release", "answer"), queries.OfRun, handlers.answer)

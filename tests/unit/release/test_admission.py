@@ -1,0 +1,222 @@
+"""Admission: what a question may search, and how it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from chancery.authority.names import (
+    AggregateRef,
+    dataset_ref,
+    policy_ref,
+    principal_ref,
+    source_ref,
+    tenant_ref,
+    workspace_ref,
+)
+from chancery.authority.states import (
+    Credential,
+    DatasetState,
+    PolicyState,
+    PrincipalState,
+    Revision,
+    SourceState,
+    State,
+    TenantState,
+    WorkspaceState,
+)
+from chancery.events.authority import ColumnPolicy, RowFilter
+from chancery.events.run import Bounds
+from chancery.evidence.scope import SCOPE_ENTRIES_MAX
+from chancery.release.domain.admission import (
+    Admitted,
+    NotAdmitted,
+    Question,
+    Resource,
+    admit,
+    index_state,
+)
+from chancery.release.domain.index_fold import Extraction, IndexEntry
+from chancery.release.domain.snapshot import Snapshot
+
+SHA = "0" * 64
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+QUESTION = Question(
+    tenant="acme",
+    principal="anna",
+    credential_id="c",
+    workspace_id="w",
+    mode="auto",
+    bounds=Bounds(),
+)
+PINNED = Extraction("text/1", "1" * 64, "2" * 64, 10, 7)
+READY = IndexEntry("w", SHA, "ready", 9, 5, ready=PINNED, extractions=(PINNED,))
+
+
+def snapshot(*, frozen: frozenset[AggregateRef] = frozenset(), **changes: State | None) -> Snapshot:
+    principal = PrincipalState(credentials={"c": Credential(SHA)}, memberships={"w": "reader"})
+    states: dict[AggregateRef, State | None] = {
+        tenant_ref("acme"): changes.get("tenant", TenantState()),
+        principal_ref("anna"): changes.get("principal", principal),
+        workspace_ref("w"): changes.get("workspace", WorkspaceState("Legal", "anna")),
+        policy_ref("w"): changes.get("policy"),
+    }
+    return Snapshot(12, NOW, states, frozen)
+
+
+def source(name: str, entry: IndexEntry | None = READY) -> Resource:
+    state = SourceState(
+        workspace_id="w",
+        source_id=name,
+        title=name,
+        visibility="workspace",
+        declarer="bert",
+        revisions=(Revision(SHA, "text/plain", 1),),
+    )
+    return Resource(source_ref("w", name), state, frozen=False, entry=entry)
+
+
+def changed(resource: Resource, **fields: object) -> Resource:
+    assert resource.state is not None
+    return replace(resource, state=replace(resource.state, **fields))
+
+
+def outcome(result: Admitted | NotAdmitted) -> str:
+    return result.outcome if isinstance(result, NotAdmitted) else "admitted"
+
+
+def test_what_serves_and_may_be_read_is_admitted_with_its_pins() -> None:
+    result = admit(QUESTION, snapshot(), [source("a"), source("b", None)])
+
+    assert isinstance(result, Admitted)
+    first, second = result.entries
+    assert (first.state, first.extraction_sha256, first.index_sequence) == ("ready", "1" * 64, 9)
+    assert (second.state, second.extraction_sha256, second.index_sequence) == ("pending", None, 0)
+
+
+@pytest.mark.req("KO-9", "CR-27")
+@pytest.mark.parametrize(
+    "resource",
+    [
+        changed(source("a"), visibility="private"),
+        changed(source("a"), visibility="restricted"),
+        changed(source("a"), withdrawn=True),
+        changed(source("a"), revisions=()),
+        changed(source("a"), workspace_id="elsewhere"),
+        replace(source("a"), frozen=True),
+    ],
+    ids=["private", "restricted", "withdrawn", "nothing published", "elsewhere", "frozen"],
+)
+def test_a_selected_source_that_cannot_be_used_is_refused_as_if_it_were_not_there(
+    resource: Resource,
+) -> None:
+    selecting = replace(QUESTION, sources=("a",))
+
+    assert admit(selecting, snapshot(), [resource]) == admit(selecting, snapshot(), [])
+    assert outcome(admit(selecting, snapshot(), [])) == "source_access"
+    assert outcome(admit(selecting, snapshot(), [source("a")])) == "admitted"
+
+
+@pytest.mark.req("CL-17")
+@pytest.mark.parametrize(
+    ("question", "states"),
+    [
+        (replace(QUESTION, bounds=Bounds(policy_revision="7")), {}),
+        (QUESTION, {"policy": PolicyState("1", ("data",), "en")}),
+        (QUESTION, {"tenant": TenantState(suspended=True)}),
+        (QUESTION, {"tenant": None}),
+        (QUESTION, {"workspace": WorkspaceState("Legal", "anna", closed=True)}),
+        (QUESTION, {"principal": PrincipalState(memberships={"w": "reader"})}),
+        (QUESTION, {"principal": PrincipalState(credentials={"c": Credential(SHA)})}),
+        (
+            QUESTION,
+            {
+                "principal": PrincipalState(
+                    credentials={"c": Credential(SHA, NOW)}, memberships={"w": "reader"}
+                )
+            },
+        ),
+    ],
+)
+def test_a_place_that_does_not_allow_the_question_admits_nothing(
+    question: Question, states: dict[str, State | None]
+) -> None:
+    result = admit(question, snapshot(states), [source("a")])
+
+    assert result == NotAdmitted("access_changing")
+
+
+def test_a_frozen_principal_admits_nothing() -> None:
+    frozen = frozenset({principal_ref("anna")})
+
+    assert outcome(admit(QUESTION, snapshot(frozen=frozen), [source("a")])) == "access_changing"
+
+
+def test_a_pinned_policy_that_holds_is_admitted() -> None:
+    question = replace(QUESTION, bounds=Bounds(policy_revision="0"))
+
+    assert outcome(admit(question, snapshot(), [source("a")])) == "admitted"
+
+
+def test_items_and_files_do_not_exist_yet_for_the_asker() -> None:
+    for question in (replace(QUESTION, items=("i",)), replace(QUESTION, files=("f",))):
+        assert outcome(admit(question, snapshot(), [source("a")])) == "source_access"
+
+
+def test_rlm_has_its_own_refusal_whatever_the_policy() -> None:
+    question = replace(QUESTION, mode="rlm", sources=("nowhere",))
+
+    assert outcome(admit(question, snapshot(), [])) == "rlm_unsupported"
+
+
+@pytest.mark.req("CL-8")
+def test_too_few_sources_are_insufficient_evidence_with_what_there_is() -> None:
+    question = replace(QUESTION, bounds=Bounds(min_sources=2))
+
+    result = admit(question, snapshot(), [source("a")])
+
+    assert isinstance(result, NotAdmitted)
+    assert result.outcome == "insufficient_evidence"
+    assert [entry.id for entry in result.entries] == ["a"]
+    assert outcome(admit(question, snapshot(), [source("a"), source("b")])) == "admitted"
+
+
+@pytest.mark.req("CL-9")
+def test_a_scope_of_a_thousand_is_admitted_and_one_more_is_refused() -> None:
+    everything = [source(f"s{number}") for number in range(SCOPE_ENTRIES_MAX + 1)]
+
+    assert outcome(admit(QUESTION, snapshot(), everything[:-1])) == "admitted"
+    assert outcome(admit(QUESTION, snapshot(), everything)) == "scope_too_wide"
+
+
+def test_the_mode_chooses_the_kinds() -> None:
+    state = DatasetState(
+        workspace_id="w",
+        dataset_id="d",
+        title="D",
+        visibility="workspace",
+        declarer="bert",
+        revisions=(Revision(SHA, "text/csv", 1),),
+        columns={"secret": ColumnPolicy(roles=("admin",))},
+        row_filters=(RowFilter(roles=("reader",), column="region", allowed=("north",)),),
+    )
+    dataset = Resource(dataset_ref("w", "d"), state, frozen=False, entry=None)
+
+    result = admit(replace(QUESTION, mode="data"), snapshot(), [source("a"), dataset])
+
+    assert isinstance(result, Admitted)
+    (entry,) = result.entries
+    assert (entry.kind, entry.hidden_columns) == ("dataset", ("secret",))
+    assert entry.row_filters == (("region", ("north",)),)
+
+
+@pytest.mark.req("CL-1")
+def test_an_exclusion_that_is_out_of_date_counts_as_pending() -> None:
+    stale = replace(READY, state="excluded", reason="withdrawn", ready=None)
+    kind = replace(READY, state="excluded", reason="no_text", ready=None)
+
+    assert index_state(stale) == "pending"
+    assert index_state(kind) == "excluded"
+    assert index_state(None) == "pending"

@@ -1,0 +1,217 @@
+"""A proposal stands as a whole on release's own records, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chancery.authority.release import Pinned
+from chancery.events.run import (
+    Bounds,
+    GatheredMeasure,
+    GatheredPassage,
+    ProposedQuote,
+    ProposedValue,
+    RunGathered,
+)
+from chancery.evidence.answer import QuoteFact
+from chancery.evidence.manifest import DatasetManifest, build_manifest
+from chancery.evidence.scope import Scope, ScopeEntry, build_scope
+from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.errors import Rejected
+from chancery.release.domain.selection import (
+    Document,
+    Evidence,
+    Query,
+    Selected,
+    check_bounds,
+    checked_preview,
+    entries_used,
+    gathered_pins,
+    select,
+)
+from chancery.release.errors import InvalidSelection
+from chancery.tabular.plan import plan
+from chancery.tabular.preview import Result, preview_of
+from chancery.tabular.schema import TableSchema, column_of
+
+TEXT = "Reviews are owned by Mara. Invoices are in euro.\n"
+SHA = sha256_hex(TEXT.encode())
+MANIFEST = build_manifest("key", 3, content_sha256=SHA, extractor="text/1", text=TEXT)
+PART = MANIFEST.parts[0]
+ENTRY = ScopeEntry(
+    kind="source",
+    key="key",
+    id="handbook",
+    title="Handbook",
+    revision=3,
+    content_sha256=SHA,
+    media_type="text/plain",
+    extraction_sha256=MANIFEST.extraction_sha256,
+    manifest_sha256=MANIFEST.sha256,
+    state="ready",
+    index_sequence=4,
+)
+SCOPE = build_scope((ENTRY,))
+PASSAGE = GatheredPassage(
+    key="key",
+    revision=3,
+    part_id=PART.part_id,
+    start=0,
+    end=len(TEXT),
+    extraction_sha256=MANIFEST.extraction_sha256,
+)
+
+
+def gathered(*passages: GatheredPassage, measures: tuple[GatheredMeasure, ...] = ()) -> RunGathered:
+    return RunGathered(
+        run_id="r", generation=1, lease="l", passages=passages, measures=measures, index_position=4
+    )
+
+
+def quote(start: int, end: int, **changes: str | int) -> ProposedQuote:
+    found = ProposedQuote(key="key", revision=3, part_id=PART.part_id, start=start, end=end)
+    return found.model_copy(update=changes)
+
+
+def selected(*quotes: ProposedQuote, scope: Scope = SCOPE) -> Selected:
+    run = gathered(PASSAGE)
+    used = list(entries_used(scope, run, quotes))
+    evidence = Evidence({"key": Document(MANIFEST, TEXT)}, {})
+    pins = gathered_pins(scope, run)
+    return select("acme", used, evidence, gathered=pins, engine="duckdb/1")
+
+
+@pytest.mark.req("KO-2")
+@given(st.integers(0, len(TEXT)), st.integers(0, len(TEXT)))
+def test_a_quotation_is_the_exact_slice_or_nothing(start: int, end: int) -> None:
+    if end < 1:
+        return
+    try:
+        found = selected(quote(start, end))
+    except Rejected:
+        assert start >= end or not TEXT[start:end].strip()
+        return
+
+    (fact,) = found.facts
+    assert isinstance(fact, QuoteFact)
+    assert fact.text == TEXT[start:end]
+    assert found.pinned == (Pinned("source", "key", 3),)
+
+
+@pytest.mark.req("KO-2")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        quote(0, 7, key="other"),
+        quote(0, 7, revision=2),
+        quote(0, 7, part_id="other"),
+    ],
+    ids=["another source", "another revision", "another part"],
+)
+def test_a_selection_outside_scope_or_gathering_is_refused_with_its_valid_half(
+    wrong: ProposedQuote,
+) -> None:
+    with pytest.raises(InvalidSelection):
+        selected(quote(0, 7), wrong)
+
+    assert len(selected(quote(0, 7)).facts) == 1
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        PASSAGE.model_copy(update={"key": "other"}),
+        PASSAGE.model_copy(update={"revision": 4}),
+        PASSAGE.model_copy(update={"extraction_sha256": "f" * 64}),
+    ],
+    ids=["not admitted", "another revision", "another extraction"],
+)
+def test_a_gathering_beyond_the_scope_is_refused(passage: GatheredPassage) -> None:
+    with pytest.raises(InvalidSelection):
+        gathered_pins(SCOPE, gathered(PASSAGE, passage))
+
+    assert gathered_pins(SCOPE, gathered(PASSAGE, PASSAGE)) == (Pinned("source", "key", 3),)
+
+
+def test_the_bounds_count_distinct_sources() -> None:
+    used = [(quote(0, 7), ENTRY), (quote(8, 11), ENTRY)]
+
+    check_bounds(Bounds(min_sources=1, max_sources=1), used)
+    with pytest.raises(InvalidSelection) as refused:
+        check_bounds(Bounds(min_sources=2), used)
+
+    assert refused.value.field == "bounds.min_sources"
+
+
+COLUMNS = (column_of("amount", "BIGINT"), column_of("region", "VARCHAR"))
+TABLE = TableSchema("orders", COLUMNS)
+DATASET = DatasetManifest(
+    key="data",
+    snapshot=1,
+    content_sha256=SHA,
+    extraction_sha256=SHA,
+    extractor="csv/1",
+    rows=2,
+    columns=tuple((each.name, each.duckdb_type) for each in COLUMNS),
+)
+
+
+def recorded(sql: str, *columns: tuple[str, str], value: str = "4000") -> Query:
+    planned = plan(sql, [TABLE])
+    result = Result(columns, ((value,) * len(columns),), truncated=False)
+    preview = preview_of(planned.query.canonical_sql, result, planned.eligibility)
+    return Query(DATASET, planned.query.canonical_sql, preview.canonical())
+
+
+@pytest.mark.req("CR-21", "CR-22")
+def test_a_recorded_preview_is_accepted_only_as_we_derive_it() -> None:
+    query = recorded("SELECT sum(amount) AS profit FROM orders", ("profit", "HUGEINT"))
+
+    preview, planned = checked_preview(query, TABLE)
+
+    assert preview.columns[0].label == "SUM(orders.amount)"
+    assert planned.reads == {"orders": ("amount",)}
+    for old, new in (
+        (b"SUM(orders.amount)", b"SUM(orders.profit)"),
+        (b'"truncated":false', b'"truncated":fals'),
+        (b'"rows"', b'"lines"'),
+    ):
+        with pytest.raises(InvalidSelection):
+            checked_preview(Query(DATASET, query.sql, query.preview.replace(old, new)), TABLE)
+
+
+def test_a_statement_over_a_hidden_column_does_not_pass() -> None:
+    query = recorded("SELECT min(region) FROM orders", ("min(region)", "VARCHAR"))
+    visible = TableSchema("orders", COLUMNS[:1])
+
+    with pytest.raises(Rejected):
+        checked_preview(query, visible)
+
+
+def test_a_value_pins_the_columns_that_its_statement_reads() -> None:
+    query = recorded("SELECT sum(amount) FROM orders", ("sum(amount)", "HUGEINT"))
+    entry = ENTRY.model_copy(
+        update={"kind": "dataset", "key": "data", "id": "orders", "revision": 1}
+    )
+    value = ProposedValue(
+        key="data",
+        snapshot=1,
+        query_sha256=sha256_hex(query.sql.encode()),
+        preview_sha256=sha256_hex(query.preview),
+        row=0,
+        column=0,
+    )
+    evidence = Evidence({}, {(value.query_sha256, value.preview_sha256): query})
+
+    found = select(
+        "acme",
+        [(value, entry)],
+        evidence,
+        gathered=(Pinned("dataset", "data", 1),),
+        engine="duckdb/1",
+    )
+
+    assert found.pinned == (Pinned("dataset", "data", 1, ("amount",), ()),)
+    assert [cell.result for cell in found.cells] == [0]
