@@ -1,0 +1,1 @@
+"""`python -m tests.bench`: how fast the whole path is, beside a skeleton of the same hops."""
