@@ -5,10 +5,10 @@ Source: CloudEvents 1.0.2, section "Context Attributes"; NATS protocol binding, 
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer
 
 from chancery.kernel.clock import to_text
 
@@ -18,7 +18,18 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """A SHA-256 digest in lower-case hex."""
 
-Moment = Annotated[AwareDatetime, PlainSerializer(to_text, return_type=str)]
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        message = "the moment lies outside the years 1 to 9999 in UTC"
+        raise ValueError(message) from error
+
+
+Moment = Annotated[
+    AwareDatetime, AfterValidator(_in_utc), PlainSerializer(to_text, return_type=str)
+]
 """A moment in UTC, written as RFC 3339 with microseconds."""
 
 Position = Annotated[int, Field(ge=0)]

@@ -19,7 +19,21 @@ class SnapshotFailed(Rejected):
     code = "snapshot_failed"
 
 
+class SlowBody(Rejected):
+    """The caller was silent for too long in the middle of a request body."""
+
+    code = "body_timeout"
+
+
+class Internal(Unavailable):
+    """A bug; the trace of the request finds it in the logs."""
+
+    code = "internal"
+
+
 _STATUS: tuple[tuple[type[ChanceryError], int], ...] = (
+    (SlowBody, 408),
+    (Internal, 500),
     (Denied, 401),
     (NotFound, 404),
     (TooLarge, 413),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -38,6 +39,16 @@ def _ordered(bounds: Bounds) -> Bounds:
         raise ValueError(message)
     return bounds
 
+
+def _on_the_calendar(day: str) -> str:
+    date.fromisoformat(day)
+    return day
+
+
+Day = Annotated[
+    str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_on_the_calendar)
+]
+"""A day of the calendar, YYYY-MM-DD."""
 
 Question = Annotated[str, AfterValidator(_trimmed)]
 """A question, trimmed, of 1 to 4,000 code points."""
@@ -84,7 +95,7 @@ class SourceBody(Body):
     title: Title
     visibility: Visibility = "workspace"
     authority: Standing | None = None
-    date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+    date: Day | None = None
 
 
 class RevisionBody(Body):

@@ -10,8 +10,10 @@ from http import HTTPStatus
 
 from pydantic import BaseModel, ConfigDict
 
-from chancery.gateway.errors import status_of
 from chancery.kernel.errors import ChanceryError
+
+VIOLATIONS_MAX = 20
+FIELD_CHARACTERS_MAX = 200
 
 
 class Violation(BaseModel):
@@ -38,9 +40,8 @@ class Problem(BaseModel):
     errors: tuple[Violation, ...] | None = None
 
 
-def problem_of(error: ChanceryError, trace_id: str) -> Problem:
-    """Return `error` as a problem document."""
-    status = status_of(error)
+def problem_of(error: ChanceryError, trace_id: str, status: int) -> Problem:
+    """Return `error` as the problem document of a response with `status`."""
     return Problem(
         type=f"urn:chancery:problem:{error.code}",
         title=HTTPStatus(status).phrase,
@@ -53,8 +54,15 @@ def problem_of(error: ChanceryError, trace_id: str) -> Problem:
 
 
 def invalid_request(violations: Sequence[Violation], trace_id: str) -> Problem:
-    """Return the problem of a request whose fields break their bounds; the first one leads."""
-    first = violations[0]
+    """Return the problem of a request whose fields break their bounds; the first one leads.
+
+    What is told has bounds of its own: a caller can send any number of wrong fields of any length.
+    """
+    shown = tuple(
+        Violation(field=each.field[:FIELD_CHARACTERS_MAX], detail=each.detail)
+        for each in violations[:VIOLATIONS_MAX]
+    )
+    first = shown[0]
     return Problem(
         type="urn:chancery:problem:invalid_request",
         title=HTTPStatus.UNPROCESSABLE_ENTITY.phrase,
@@ -63,5 +71,5 @@ def invalid_request(violations: Sequence[Violation], trace_id: str) -> Problem:
         code="invalid_request",
         trace_id=trace_id,
         field=first.field,
-        errors=tuple(violations),
+        errors=shown,
     )

@@ -1,29 +1,45 @@
-"""What every request passes first: its size, its credential's shape, its key, its trace.
+"""What every request passes first: its credential's shape, its key, its size, its trace.
 
-The whole body is read here, within its bound, so that a route sees either all of it or nothing.
+The whole body is read here, within its bounds, so that a route sees either all of it or nothing:
+a caller who hangs up in the middle has asked for nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
+from typing import Final
 
 from opentelemetry.trace import SpanKind
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chancery.events.requests import Caller
 from chancery.gateway.domain.calls import Call, body_hash, caller_of, checked_key
-from chancery.gateway.domain.media import essence
+from chancery.gateway.domain.media import UnsupportedMediaType, essence
 from chancery.gateway.domain.problems import problem_of
-from chancery.gateway.errors import status_of
+from chancery.gateway.errors import Internal, SlowBody, status_of
 from chancery.kernel.canonical import Json, parse_json
 from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, TooLarge
 from chancery.kernel.ids import random_id
+from chancery.runtime.logging import describe, get_logger
 from chancery.runtime.telemetry import current_trace_id, current_traceparent, span
 
-JSON_BYTES_MAX = 1024 * 1024
-UPLOAD_SUFFIXES = ("/revisions", "/snapshots")
-REQUEST_SPAN = "http.request"
+JSON_BYTES_MAX: Final = 1024 * 1024
+UPLOAD_SUFFIXES: Final = ("/revisions", "/snapshots")
+BODY_PAUSE_MAX_S: Final = 20.0
+"""How long a caller may be silent in the middle of a body."""
+BODY_WITHIN_S: Final = 300.0
+"""How long a whole body may take."""
+REQUEST_SPAN: Final = "http.request"
+_ONCE: Final = ("authorization", "content-type", "idempotency-key")
+
+_log = get_logger("chancery.gateway")
+
+
+class _HungUp(Exception):
+    """The caller closed the connection before the body was complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +48,17 @@ class Intake:
 
     app: ASGIApp
     upload_bytes_max: int
+    body_pause_max_s: float = BODY_PAUSE_MAX_S
+    body_within_s: float = BODY_WITHIN_S
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its call, or answer with a problem document."""
         if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
             await self.app(scope, receive, send)
             return
-        parent = Headers(scope=scope).get("traceparent")
+        # Never below a span that is current already: the server reuses one context for all
+        # requests of a connection. An empty parent starts a new trace.
+        parent = Headers(scope=scope).get("traceparent", "")
         ids = {"http.request.method": str(scope["method"])}
         with span(REQUEST_SPAN, parent=parent, kind=SpanKind.SERVER, ids=ids):
             await self._admit(scope, receive, send)
@@ -46,23 +66,51 @@ class Intake:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         try:
-            body = await _read(receive, headers, self._bound(scope))
-            call = _call(scope, headers, body)
+            _check_once(headers)
+            caller, key = caller_of(headers.get("authorization")), _key(headers)
+            body = await self._body(scope, headers, receive)
+            _check_body(headers, body, is_upload=_is_upload(scope))
         except ChanceryError as error:
             await problem_response(error)(scope, receive, send)
             return
-        scope.setdefault("state", {})["call"] = call
-        await self.app(scope, _replay(body, receive), _echo(call.idempotency_key, send))
+        except _HungUp:
+            return
+        scope.setdefault("state", {})["call"] = _call(scope, headers, body, caller, key)
+        await self._route(scope, _replay(body, receive), _echo(key, send))
 
-    def _bound(self, scope: Scope) -> int:
-        return self.upload_bytes_max if scope["path"].endswith(UPLOAD_SUFFIXES) else JSON_BYTES_MAX
+    async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
+        bytes_max = self.upload_bytes_max if _is_upload(scope) else JSON_BYTES_MAX
+        try:
+            async with asyncio.timeout(self.body_within_s):
+                return await _read(receive, headers, bytes_max, self.body_pause_max_s)
+        except TimeoutError as error:
+            message = "the body did not arrive in time; send it faster or in a smaller piece"
+            raise SlowBody(message, field="body") from error
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request; a bug is answered once, unless the answer has begun already."""
+        has_begun = False
+
+        async def noting(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noting)
+        except Exception as error:
+            if has_begun:
+                raise
+            _log.error("request failed", **describe(error))
+            message = "something went wrong here; the trace id finds it in the logs"
+            await problem_response(Internal(message))(scope, receive, send)
 
 
-def problem_response(error: ChanceryError) -> Response:
-    """Return `error` as an HTTP response."""
-    problem = problem_of(error, current_trace_id())
+def problem_response(error: ChanceryError, status: int | None = None) -> Response:
+    """Return `error` as an HTTP response, with the status of its kind unless one is given."""
+    status = status_of(error) if status is None else status
+    problem = problem_of(error, current_trace_id(), status)
     headers = {"Cache-Control": "no-store"}
-    status = status_of(error)
     if status == 401:  # noqa: PLR2004 - the one status that has to name its scheme
         headers["WWW-Authenticate"] = "Bearer"
     if status == 503:  # noqa: PLR2004 - the one status that says when to come back
@@ -75,13 +123,36 @@ def problem_response(error: ChanceryError) -> Response:
     )
 
 
-async def _read(receive: Receive, headers: Headers, bytes_max: int) -> bytes:
+def _is_upload(scope: Scope) -> bool:
+    return scope["path"].endswith(UPLOAD_SUFFIXES)
+
+
+def _check_once(headers: Headers) -> None:
+    """Refuse what two readers of one request could understand differently."""
+    for name in _ONCE:
+        if len(headers.getlist(name)) > 1:
+            message = f"send the header {name} once"
+            raise Rejected(message, field=name, code="repeated_header")
+    if "transfer-encoding" in headers and "content-length" in headers:
+        message = "send either Content-Length or Transfer-Encoding, not both"
+        raise Rejected(message, field="content-length", code="ambiguous_length")
+
+
+def _key(headers: Headers) -> str:
+    key = headers.get("idempotency-key")
+    return random_id() if key is None else checked_key(key)
+
+
+async def _read(receive: Receive, headers: Headers, bytes_max: int, pause_max_s: float) -> bytes:
     declared = headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > bytes_max:
         raise _too_large(bytes_max)
     chunks = bytearray()
     while True:
-        message = await receive()
+        async with asyncio.timeout(pause_max_s):
+            message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _HungUp
         chunks += message.get("body", b"")
         if len(chunks) > bytes_max:
             raise _too_large(bytes_max)
@@ -93,25 +164,32 @@ def _too_large(bytes_max: int) -> TooLarge:
     return TooLarge(f"the body must be at most {bytes_max:,} bytes", field="body")
 
 
-def _call(scope: Scope, headers: Headers, body: bytes) -> Call:
-    caller = caller_of(headers.get("authorization"))
-    content_type = headers.get("content-type", "")
-    if essence(content_type) == "application/json":
-        _check_json(body)
-    key = headers.get("idempotency-key")
+def _call(scope: Scope, headers: Headers, body: bytes, caller: Caller, key: str) -> Call:
     return Call(
         caller=caller,
         route=f"{scope['method']} {scope['path']}",
-        idempotency_key=random_id() if key is None else checked_key(key),
-        request_sha256=body_hash(essence(content_type), body),
+        idempotency_key=key,
+        request_sha256=body_hash(essence(headers.get("content-type", "")), body),
         traceparent=current_traceparent(),
     )
 
 
+def _check_body(headers: Headers, body: bytes, *, is_upload: bool) -> None:
+    """Refuse a body that is no JSON of the one kind that is checked; uploads have other types."""
+    if not body:
+        return
+    if essence(headers.get("content-type", "")) == "application/json":
+        _check_json(body)
+    elif not is_upload:
+        message = "send the body as JSON, with Content-Type: application/json"
+        raise UnsupportedMediaType(message, field="Content-Type")
+
+
 def _check_json(body: bytes) -> None:
     try:
-        value = parse_json(body)
-    except Corrupt as error:
+        # Text, not bytes: the parser would guess UTF-16 and UTF-32 too.
+        value = parse_json(body.decode("utf-8-sig"))
+    except (Corrupt, UnicodeDecodeError) as error:
         message = "the body is not valid JSON (UTF-8, unique keys, no NaN)"
         raise Rejected(message, field="body", code="malformed_json") from error
     if not _storable(value):

@@ -18,7 +18,7 @@ from chancery.gateway.handlers import (
 )
 from chancery.gateway.handlers.edge import Edge
 from chancery.gateway.handlers.intake import Intake, problem_response
-from chancery.kernel.errors import ChanceryError, NotFound, Rejected, Unavailable
+from chancery.kernel.errors import ChanceryError, NotFound, Rejected
 from chancery.runtime.telemetry import current_trace_id
 
 UPLOAD_BYTES_MAX = 16 * 1024 * 1024
@@ -42,6 +42,8 @@ def create_surface(edge: Edge, *, upload_bytes_max: int = UPLOAD_BYTES_MAX) -> F
         description="Answers only from evidence the caller may read, and proves it.",
         docs_url=None,
         redoc_url=None,
+        # A redirect would repeat whatever Host the request names.
+        redirect_slashes=False,
         responses={"4XX": {"model": Problem, "description": "RFC 9457 problem document"}},
     )
     surface.state.edge = edge
@@ -50,7 +52,6 @@ def create_surface(edge: Edge, *, upload_bytes_max: int = UPLOAD_BYTES_MAX) -> F
     surface.add_exception_handler(ChanceryError, _refused)
     surface.add_exception_handler(RequestValidationError, _invalid)
     surface.add_exception_handler(HTTPException, _no_route)
-    surface.add_exception_handler(Exception, _internal)
     surface.add_middleware(Intake, upload_bytes_max=upload_bytes_max)
     return surface
 
@@ -78,16 +79,9 @@ async def _no_route(_request: Request, error: Exception) -> Response:
     if error.status_code == 404:  # noqa: PLR2004 - the route does not exist
         return problem_response(NotFound("there is no such route or thing"))
     message = "the route does not take this method or body"
-    refused = problem_response(Rejected(message, code="not_allowed"))
-    refused.status_code = error.status_code
+    refused = problem_response(Rejected(message, code="not_allowed"), error.status_code)
+    refused.headers.update(error.headers or {})
     return refused
-
-
-async def _internal(_request: Request, _error: Exception) -> Response:
-    message = "something went wrong here; the trace id finds it in the logs"
-    failed = problem_response(Unavailable(message, code="internal"))
-    failed.status_code = 500
-    return failed
 
 
 def _place(location: tuple[int | str, ...]) -> str:

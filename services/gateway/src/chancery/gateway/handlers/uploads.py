@@ -12,6 +12,7 @@ from starlette.datastructures import UploadFile
 from chancery.events import commands
 from chancery.gateway.domain.bodies import RevisionBody
 from chancery.gateway.domain.media import check_document, check_table, essence
+from chancery.gateway.domain.problems import FIELD_CHARACTERS_MAX
 from chancery.gateway.handlers.edge import Context
 from chancery.kernel.errors import Rejected
 
@@ -60,9 +61,10 @@ def _from_json(body: bytes) -> Upload:
     try:
         revision = RevisionBody.model_validate_json(body)
     except ValidationError as error:
-        places = ", ".join(".".join(str(step) for step in item["loc"]) for item in error.errors())
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(str(step) for step in first["loc"])[:FIELD_CHARACTERS_MAX]
         message = "send {media_type, text} with a text that is not empty"
-        raise Rejected(message, field=places or "body", code="invalid_request") from error
+        raise Rejected(message, field=place or "body", code="invalid_request") from error
     return Upload(essence(revision.media_type), revision.text.encode())
 
 
