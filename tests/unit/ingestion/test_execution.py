@@ -12,20 +12,23 @@ import pytest
 from chancery.authority.errors import BrokenRule
 from chancery.authority.names import principal_ref, workspace_ref
 from chancery.authority.tokens import proof_of, secret_for
+from chancery.authority.wording import UnreadableText
 from chancery.bus.load import Stored
 from chancery.bus.publish import InFlight, Outgoing, Published, WrongSequence
 from chancery.events import authority as events
+from chancery.events.authority import Measure
 from chancery.events.codec import UndecodableEvent, decode, encode
 from chancery.events.commands import (
     AddMember,
     CreateWorkspace,
+    DeclareDataset,
     IssueCredential,
     JoinGroup,
 )
 from chancery.events.envelope import Envelope, Event, EventData
 from chancery.events.requests import Caller, Message, Request
 from chancery.events.topology import REQUESTS
-from chancery.ingestion.domain import access
+from chancery.ingestion.domain import access, knowledge
 from chancery.ingestion.domain.first_start import CREDENTIAL_ID, Operator
 from chancery.ingestion.domain.intents import intent_of
 from chancery.ingestion.errors import Contended, KeyReused
@@ -315,3 +318,20 @@ async def test_aggregates_beyond_the_capacity_are_forgotten_and_read_again() -> 
 
     assert outcome.changed
     assert outcome == await small.execute(access.ADD_MEMBER, request(MEMBER, key="m"))
+
+
+@pytest.mark.req("CL-8")
+async def test_text_that_no_reader_of_the_log_could_store_never_reaches_it() -> None:
+    log = MemoryLog()
+    executor = await begun(log)
+    await executor.execute(access.CREATE_WORKSPACE, request(WORKSPACE, key="w"))
+    measure = Measure(name="total", description="a\x00b", aggregate="count")
+    poison = DeclareDataset(workspace_id="ws", dataset_id="d", title="Orders", measures=(measure,))
+    before = await log.position()
+
+    with pytest.raises(UnreadableText):
+        await executor.execute(knowledge.DECLARE_DATASET, request(poison))
+
+    assert await log.position() == before
+    healed = poison.model_copy(update={"measures": ()})
+    assert (await executor.execute(knowledge.DECLARE_DATASET, request(healed))).changed

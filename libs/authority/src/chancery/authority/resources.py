@@ -14,12 +14,14 @@ from chancery.authority.states import (
     SourceState,
     WorkspaceState,
 )
+from chancery.authority.wording import check_name, check_wording
 from chancery.events.authority import (
     AuthoritySet,
     DatasetDeclared,
     DatasetGranted,
     DatasetGrantRevoked,
     DatasetWithdrawn,
+    Measure,
     RevisionPublished,
     RevisionWithdrawn,
     SnapshotPublished,
@@ -65,8 +67,10 @@ def decide_declare_source(
     Raises:
         NotFound: for a workspace or source that the actor does not see.
         NotPermitted: unless the actor is a publisher, or for making somebody else's source private.
+        UnreadableText: for a title that cannot be shown.
     """
     require_role(actor, command.workspace_id, workspace, "publisher")
+    check_name(command.title, field="title")
     events: list[EventData] = []
     if source is not None:
         _check_redeclared(actor, source, command)
@@ -91,11 +95,15 @@ def decide_declare_dataset(
         NotFound: for a workspace or dataset that the actor does not see.
         NotPermitted: unless the actor is a publisher, or for making somebody else's dataset
             private.
+        UnreadableText: for a title or a measure that cannot be shown.
         Rejected: with code `duplicate_measure`.
     """
     require_role(actor, command.workspace_id, workspace, "publisher")
     if dataset is not None:
         _check_redeclared(actor, dataset, command)
+    check_name(command.title, field="title")
+    for number, measure in enumerate(command.measures):
+        _check_measure(measure, f"measures.{number}")
     names = [measure.name.casefold() for measure in command.measures]
     if len(set(names)) != len(names):
         message = "two measures have one name; name each measure once"
@@ -261,6 +269,13 @@ def decide_restore(
         message = "a withdrawn dataset serves again once a snapshot is published"
         raise Rejected(message, field="resource_id", code="not_restorable")
     return (Change(resource_ref(command), SourceRestored()),)
+
+
+def _check_measure(measure: Measure, place: str) -> None:
+    check_name(measure.name, field=f"{place}.name")
+    check_wording(measure.description, field=f"{place}.description")
+    for synonym in measure.synonyms:
+        check_name(synonym, field=f"{place}.synonyms")
 
 
 def _check_redeclared(

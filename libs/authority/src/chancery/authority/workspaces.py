@@ -14,6 +14,7 @@ from chancery.authority.rights import (
     require_tenant_admin,
 )
 from chancery.authority.states import PolicyState, PrincipalState, WorkspaceState
+from chancery.authority.wording import check_name
 from chancery.events.authority import (
     MemberAdded,
     MemberRemoved,
@@ -41,9 +42,11 @@ def decide_create_workspace(
 
     Raises:
         NotPermitted: unless the actor administers the tenant.
+        UnreadableText: for a title that cannot be shown.
         Conflict: with code `workspace_exists`.
     """
     require_tenant_admin(actor)
+    check_name(command.title, field="title")
     if workspace is not None:
         message = "the workspace exists already; choose another workspace_id"
         raise Conflict(message, field="workspace_id", code="workspace_exists")
@@ -127,9 +130,11 @@ def decide_revise_policy(
     Raises:
         NotFound: for a workspace that the actor does not see.
         NotPermitted: unless the actor is its admin.
+        UnreadableText: for a name that cannot be shown.
         Rejected: with code `policy_revision_used` for a name that meant something else.
     """
     require_role(actor, command.workspace_id, workspace, "admin")
+    check_name(command.policy_revision, field="policy_revision")
     modes: tuple[Mode, ...] = tuple(mode for mode in _MODES if mode in command.modes)
     wanted = (command.policy_revision, modes, command.language)
     if policy is not None and wanted == (policy.policy_revision, policy.modes, policy.language):

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from chancery.authority.names import AggregateRef, Change, principal_ref, tenant_ref
 from chancery.authority.rights import admit
 from chancery.authority.states import PrincipalState, TenantState
+from chancery.authority.wording import check_storable
 from chancery.bus.publish import DuplicateMessages, WrongSequence
 from chancery.events.requests import Message, Request
 from chancery.ingestion.domain.aggregates import Address, Aggregate, Record
@@ -57,10 +58,12 @@ class Executor:
 
         Raises:
             Denied, Rejected, NotFound: the command is refused; nothing was appended.
+            UnreadableText: it holds text that no reader of the log could store.
             KeyReused: the Idempotency-Key named another request.
             Contended: others kept winning.
             Unavailable: the log is away; sending the same request again is safe.
         """
+        check_storable(request.body.model_dump(mode="json"))
         intent = intent_of(
             request,
             now=self.clock.now(),
