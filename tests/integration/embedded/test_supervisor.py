@@ -55,6 +55,10 @@ def _pid(folder: Path, name: str) -> int:
     return int(text.split()[0]) if text else 0
 
 
+def _open_to_others(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if path.stat().st_mode & 0o077}
+
+
 async def test_stages_stop_in_reverse_order(tmp_path: Path) -> None:
     async with Supervisor(print, QUICK) as supervisor:
         await supervisor.start([_child(tmp_path, "first")])
@@ -163,3 +167,15 @@ async def test_a_long_log_is_set_aside(tmp_path: Path) -> None:
 
     assert (tmp_path / "child.log").stat().st_size == 0
     assert (tmp_path / "child.log.1").stat().st_size == 17 * 1024 * 1024
+
+
+async def test_what_a_child_writes_is_nobody_elses_to_read(tmp_path: Path) -> None:
+    log = tmp_path / "child.log"
+    log.touch()
+    log.chmod(0o644)
+
+    async with Supervisor(print, QUICK) as supervisor:
+        await supervisor.start([_child(tmp_path, "child")])
+        open_to_others = _open_to_others(tmp_path)
+
+    assert open_to_others == set()

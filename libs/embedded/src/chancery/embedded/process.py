@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO, Final
 
 import psutil
 
@@ -18,6 +20,9 @@ from chancery.embedded.accounts import Account
 
 LOG_BYTES_MAX = 16 * 1024 * 1024
 """A longer log is set aside as `<name>.log.1` when its process starts."""
+
+PRIVATE_UMASK: Final = 0o077
+"""What a child writes into the data folder is nobody else's to read."""
 
 _POLL_S = 0.02
 
@@ -91,7 +96,7 @@ def start(spec: ProcessSpec) -> RunningProcess:
         path.unlink(missing_ok=True)
     if spec.log_path.exists() and spec.log_path.stat().st_size > LOG_BYTES_MAX:
         spec.log_path.replace(spec.log_path.with_name(f"{spec.log_path.name}.1"))
-    with spec.log_path.open("ab") as log:
+    with _private_log(spec.log_path) as log:
         handle = subprocess.Popen(  # the caller owns it and stops it
             _command(spec),
             env=dict(spec.environment),
@@ -99,10 +104,18 @@ def start(spec: ProcessSpec) -> RunningProcess:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            umask=PRIVATE_UMASK,
         )
     trace = f"{handle.pid} {_created(handle.pid)} {int(spec.stop_signal)}"
+    spec.pid_path.touch(0o600)
     spec.pid_path.write_text(trace, encoding="ascii")
     return RunningProcess(spec, handle)
+
+
+def _private_log(path: Path) -> BinaryIO:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return os.fdopen(descriptor, "ab")
 
 
 def stop_left_behind(run: Path, *, within_s: float = STOP_BOUND_S) -> tuple[str, ...]:
