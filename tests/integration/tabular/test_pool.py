@@ -161,6 +161,8 @@ async def test_hidden_rows_do_not_exist_for_a_query(pool: WorkerPool, orders: Ta
     assert await total(RowFilter("cost", ("0.25", "no number"))) == ("1", "2750")
     assert await total(RowFilter("day", ("2024-01-31",))) == ("1", "1250")
     assert await total(RowFilter("region", ())) == ("0", None)
+    assert await total(RowFilter("id", ("1.5", "2e0x", "true"))) == ("0", None)
+    assert await total(RowFilter("cost", ("7.5", "7.504"))) == ("1", "1250")
     assert await total(RowFilter("region", ("north",)), RowFilter("id", ("2",))) == ("0", None)
     with pytest.raises(Corrupt):
         await total(RowFilter("no_such_column", ("x",)))

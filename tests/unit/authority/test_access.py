@@ -159,3 +159,20 @@ def test_column_roles_are_exact_names_and_every_matching_filter_applies() -> Non
     assert reader.row_filters == (("region", ("north", 3)), ("year", (2026,)))
     assert admin.hidden == ("margin",)
     assert admin.row_filters == ()
+
+
+@pytest.mark.req("CR-27")
+def test_filters_of_one_column_allow_the_values_of_any_of_them() -> None:
+    """The same column in another case is the same column; `1` and `true` are two values."""
+    south = FILTER.model_copy(update={"column": "Region", "allowed": ("south", 3, True, 1)})
+    year = FILTER.model_copy(update={"column": "year", "allowed": (2026,)})
+    others = FILTER.model_copy(update={"roles": ("curator",), "allowed": ("east",)})
+    nothing = FILTER.model_copy(update={"column": "year", "allowed": ()})
+    dataset = replace(DATASET_STATE, row_filters=(FILTER, year, south, others))
+
+    reader = column_view(dataset, "reader")
+    closed = column_view(replace(dataset, row_filters=(FILTER, nothing)), "reader")
+
+    assert reader.row_filters == (("region", ("north", 3, "south", True, 1)), ("year", (2026,)))
+    assert column_view(dataset, "curator").row_filters == (("region", ("east",)),)
+    assert closed.row_filters == (("region", ("north", 3)), ("year", ()))

@@ -57,3 +57,16 @@ def test_row_filters_carry_canonical_texts() -> None:
     assert [(one.column, one.values) for one in table.filters] == [
         ("region", ("north", "7", "true"))
     ]
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("hidden", ["st.priv", "ST.priv.deep", "st"])
+def test_a_hidden_nested_field_hides_the_column_that_holds_it(hidden: str) -> None:
+    nested = ("st", "STRUCT(pub INTEGER, priv VARCHAR)")
+    manifest = MANIFEST.model_copy(update={"columns": (*MANIFEST.columns, nested)})
+
+    names = [column.name for column in visible_schema(pinned((hidden,)), manifest).columns]
+    others = [column.name for column in visible_schema(pinned(("id.x",)), manifest).columns]
+
+    assert names == ["id", "Salary", "region"]
+    assert others == ["id", "Salary", "region", "st"]

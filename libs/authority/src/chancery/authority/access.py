@@ -115,15 +115,22 @@ def may_read(
 
 
 def column_view(dataset: DatasetState, role: Role) -> ColumnView:
-    """Return what `role` does not see; roles are exact names, not ranks."""
+    """Return what `role` does not see; roles are exact names, not ranks.
+
+    Filters of one column (case does not count in SQL) allow the values of any of them; filters of
+    several columns all apply.
+    """
     hidden = sorted(
         name
         for name, policy in dataset.columns.items()
         if policy.roles and role not in policy.roles
     )
-    filters = tuple(
-        (each.column, each.allowed) for each in dataset.row_filters if role in each.roles
-    )
+    allowed: dict[str, tuple[str, dict[tuple[type, Cell], Cell]]] = {}
+    for each in dataset.row_filters:
+        if role in each.roles:
+            _, values = allowed.setdefault(each.column.lower(), (each.column, {}))
+            values.update({(type(cell), cell): cell for cell in each.allowed})
+    filters = tuple((column, tuple(values.values())) for column, values in allowed.values())
     return ColumnView(tuple(hidden), filters)
 
 

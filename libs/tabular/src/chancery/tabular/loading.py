@@ -5,10 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
 from chancery.kernel.canonical import Json, parse_json
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.schema import TableSchema, column_of, quote_identifier
+from chancery.tabular.schema import Family, TableSchema, column_of, family_of, quote_identifier
 from chancery.tabular.snapshot import insertion
 from chancery.tabular.tree import as_items, as_object, as_text, texts
 from chancery.tabular.twin import NO_COLUMN, create_tables
@@ -114,10 +115,23 @@ def _typed_values(engine: Engine, values: Sequence[str], duckdb_type: str | None
     """Return the texts that are values of the column's type: what is no value matches no row."""
     if duckdb_type is None:
         raise EngineFailure("dataset_unreadable")
-    cast = f"TRY_CAST(v AS {duckdb_type})"
     rows = engine.fetch(
-        f"SELECT v FROM (SELECT unnest($1::VARCHAR[]) AS v) WHERE {cast} IS NOT NULL",  # noqa: S608
+        f"SELECT v, TRY_CAST(v AS {duckdb_type})::VARCHAR"  # noqa: S608
+        " FROM (SELECT unnest($1::VARCHAR[]) AS v)",
         [list(values)],
         rows_max=len(values) + 1,
     )
-    return [str(row[0]) for row in rows]
+    family = family_of(duckdb_type)
+    return [str(v) for v, read in rows if read is not None and _means(str(v), str(read), family)]
+
+
+def _means(text: str, read: str, family: Family) -> bool:
+    """Return whether the cast kept the value: DuckDB reads 1.5 as the integer 2, and 1 as true."""
+    if family == "boolean":
+        return text == read
+    if family not in {"integer", "decimal"}:
+        return True
+    try:
+        return Decimal(text) == Decimal(read)
+    except InvalidOperation:
+        return False

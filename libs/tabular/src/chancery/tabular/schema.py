@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -82,6 +82,25 @@ def decimal_scale(duckdb_type: str) -> int:
 def column_of(name: str, duckdb_type: str) -> Column:
     """Return the column with the family that its DuckDB type has."""
     return Column(name, family_of(duckdb_type), duckdb_type)
+
+
+def visible_columns(
+    columns: Iterable[tuple[str, str]], hidden: Iterable[str]
+) -> tuple[Column, ...]:
+    """Return the (name, DuckDB type) pairs of a snapshot that are not hidden, as columns.
+
+    Names are compared as DuckDB compares them. A hidden field of a nested column (`st.priv`) hides
+    the whole column: what is left of it could not be told from what was taken.
+    """
+    names = {fold(name) for name in hidden}
+    made = (column_of(*each) for each in columns)
+    return tuple(each for each in made if not _is_hidden(each, names))
+
+
+def _is_hidden(column: Column, hidden: Collection[str]) -> bool:
+    name = fold(column.name)
+    inside = column.type == "other" and any(each.startswith(f"{name}.") for each in hidden)
+    return name in hidden or inside
 
 
 def fold(name: str) -> str:

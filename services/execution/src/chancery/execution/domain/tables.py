@@ -7,7 +7,7 @@ from typing import Protocol
 
 from chancery.evidence.manifest import DatasetManifest
 from chancery.tabular.jobs import RowFilter, Table
-from chancery.tabular.schema import TableSchema, column_of, fold
+from chancery.tabular.schema import TableSchema, visible_columns
 
 
 class Restricted(Protocol):
@@ -31,11 +31,7 @@ class Restricted(Protocol):
 
 def visible_schema(pinned: Restricted, manifest: DatasetManifest) -> TableSchema:
     """Return the columns that the caller may see; names are compared as DuckDB compares them."""
-    hidden = {fold(name) for name in pinned.hidden_columns}
-    columns = tuple(
-        column_of(name, type_) for name, type_ in manifest.columns if fold(name) not in hidden
-    )
-    return TableSchema(pinned.id, columns)
+    return TableSchema(pinned.id, visible_columns(manifest.columns, pinned.hidden_columns))
 
 
 def table_of(pinned: Restricted, manifest: DatasetManifest, parquet: bytes) -> Table:

@@ -28,10 +28,19 @@ from chancery.tabular import values
 from chancery.tabular.jobs import row_of
 from chancery.tabular.plan import Plan, plan
 from chancery.tabular.preview import Preview, Result, preview_of, value_at
-from chancery.tabular.schema import TableSchema, column_of
+from chancery.tabular.schema import TableSchema, visible_columns
 from chancery.tabular.tree import as_items, as_object, as_text
 
 Selection = ProposedQuote | ProposedValue
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The hashes that release pinned for a revision."""
+
+    key: str
+    extraction_sha256: str
+    manifest_sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +175,7 @@ def check_bounds(bounds: Bounds, used: Sequence[tuple[Selection, ScopeEntry]]) -
 
 def visible_table(entry: ScopeEntry, manifest: DatasetManifest) -> TableSchema:
     """Return the table that the caller may see: the dataset's columns without the hidden ones."""
-    hidden = set(entry.hidden_columns)
-    columns = tuple(
-        column_of(name, duckdb_type) for name, duckdb_type in manifest.columns if name not in hidden
-    )
-    return TableSchema(entry.id, columns)
+    return TableSchema(entry.id, visible_columns(manifest.columns, entry.hidden_columns))
 
 
 class _Builder:
