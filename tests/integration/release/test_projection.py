@@ -25,9 +25,9 @@ from chancery.events.topology import (
 )
 from chancery.kernel.ids import random_id
 from chancery.release.adapters.authority_rows import AuthorityApplier
-from chancery.release.adapters.position import Position
 from chancery.release.adapters.projector import Projector
 from chancery.release.errors import ForeignLog
+from chancery.release.ports.position import Position
 from chancery.store.pool import connect as connect_database
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually

@@ -23,10 +23,10 @@ from chancery.events.run import RunAdmitted, RunProposed
 from chancery.events.topology import AUTHORITY
 from chancery.evidence.receipt import Receipt
 from chancery.kernel.errors import Unavailable
-from chancery.release.adapters.position import Position
-from chancery.release.adapters.sealed import Release, Releases
 from chancery.release.domain.marks import Mark
+from chancery.release.domain.releases import Release
 from chancery.release.handlers.proposed import SealRun
+from chancery.release.ports.position import Position
 from chancery.runtime.delivery import Delivery
 from tests.integration.release.world import (
     TENANT,
@@ -100,7 +100,7 @@ async def propose_with(
 
 
 async def release_of(world: World, run_id: str) -> Release:
-    release = await Releases(world.parts.rows.pool).read(TENANT, run_id, 1)
+    release = await world.parts.disclosures.discloser.releases.read(TENANT, run_id, 1)
     assert release is not None
     return release
 

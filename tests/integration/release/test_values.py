@@ -23,6 +23,7 @@ from chancery.tabular.jobs import Table
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.schema import Column, TableSchema, column_of
+from chancery.tabular.snapshot import Snapshot
 from chancery.verify.verify import verify_bundle
 from tests.integration.release.stage import KEY
 from tests.integration.release.world import TENANT, WORKSPACE, World, parse
@@ -86,44 +87,15 @@ class Orders:
 async def orders(world: World) -> AsyncGenerator[Orders]:
     """Publish the dataset `orders` whose column `secret` only admins see."""
     ref = dataset_ref(WORKSPACE, "orders")
-    declared = DatasetDeclared(
-        workspace_id=WORKSPACE,
-        dataset_id="orders",
-        title="Orders",
-        visibility="workspace",
-        declarer="anna",
-        columns={"secret": ColumnPolicy(roles=("admin",))},
-    )
-    await world.append(ref, declared)
+    await world.append(ref, declared({"secret": ColumnPolicy(roles=("admin",))}))
     content = await world.blobs.put(TENANT, CSV)
-    sequence = await world.append(
-        ref,
-        SnapshotPublished(
-            snapshot=1, content_sha256=content, media_type="text/csv", size_bytes=len(CSV)
-        ),
+    published = SnapshotPublished(
+        snapshot=1, content_sha256=content, media_type="text/csv", size_bytes=len(CSV)
     )
+    sequence = await world.append(ref, published)
     async with WorkerPool(concurrency=1) as pool:
         snapshot = await pool.convert(CSV, {})
-        full = TableSchema("orders", snapshot.columns)
-        statement = measure_statement(full, Measure("revenue", "sum", "amount"))
-        manifest = DatasetManifest(
-            key=ref.id,
-            snapshot=1,
-            content_sha256=content,
-            extraction_sha256=sha256_hex(snapshot.parquet),
-            extractor="csv/1",
-            rows=snapshot.row_count,
-            columns=tuple((each.name, each.duckdb_type) for each in snapshot.columns),
-            cards=(
-                MeasureCard(
-                    name="revenue",
-                    label=statement.label,
-                    sql=statement.sql,
-                    aggregate="sum",
-                    column="amount",
-                ),
-            ),
-        )
+        manifest = manifest_of(ref.id, snapshot)
         common = {
             "workspace_id": WORKSPACE,
             "kind": "dataset",
@@ -139,6 +111,41 @@ async def orders(world: World) -> AsyncGenerator[Orders]:
         await world.index(ref, RevisionReady.model_validate(common))
         visible = tuple(each for each in snapshot.columns if each.name != "secret")
         yield Orders(world, pool, TableSchema("orders", visible), snapshot.parquet, manifest)
+
+
+def declared(columns: dict[str, ColumnPolicy]) -> DatasetDeclared:
+    """Return the dataset's declaration with this column policy."""
+    return DatasetDeclared(
+        workspace_id=WORKSPACE,
+        dataset_id="orders",
+        title="Orders",
+        visibility="workspace",
+        declarer="anna",
+        columns=columns,
+    )
+
+
+def manifest_of(key: str, snapshot: Snapshot) -> DatasetManifest:
+    """Return the manifest of the snapshot with its one measure."""
+    table = TableSchema("orders", snapshot.columns)
+    statement = measure_statement(table, Measure("revenue", "sum", "amount"))
+    card = MeasureCard(
+        name="revenue",
+        label=statement.label,
+        sql=statement.sql,
+        aggregate="sum",
+        column="amount",
+    )
+    return DatasetManifest(
+        key=key,
+        snapshot=1,
+        content_sha256=sha256_hex(CSV),
+        extraction_sha256=sha256_hex(snapshot.parquet),
+        extractor="csv/1",
+        rows=snapshot.row_count,
+        columns=tuple((each.name, each.duckdb_type) for each in snapshot.columns),
+        cards=(card,),
+    )
 
 
 @pytest.mark.req("KO-4", "CR-22")
@@ -206,16 +213,9 @@ async def test_a_field_that_is_hidden_later_withholds_the_answer(orders: Orders)
     value = await orders.propose(admitted.run_id, "SELECT sum(amount) FROM orders")
     await orders.world.propose(admitted, value)
     assert (await orders.world.ended(admitted.run_id)).status == "sealed"
-    redeclared = DatasetDeclared(
-        workspace_id=WORKSPACE,
-        dataset_id="orders",
-        title="Orders",
-        visibility="workspace",
-        declarer="anna",
-        columns={"amount": ColumnPolicy(roles=("admin",))},
-    )
+    hidden = declared({"amount": ColumnPolicy(roles=("admin",))})
 
-    await orders.world.append(dataset_ref(WORKSPACE, "orders"), redeclared)
+    await orders.world.append(dataset_ref(WORKSPACE, "orders"), hidden)
 
     assert (await orders.world.document("answer", admitted.run_id)).status == "withheld"
     promoted = MemberAdded(workspace_id=WORKSPACE, role="admin")

@@ -126,7 +126,6 @@ class World:
     blobs: Blobs
     parts: Parts
     database: Database
-    workspace: str = WORKSPACE
     sources: dict[str, Published] = field(default_factory=dict[str, Published])
 
     async def append(self, ref: AggregateRef, data: EventData) -> int:
@@ -229,14 +228,7 @@ class World:
         self, subject: str, body: Message, reply: type[_M], *, who: str = "anna", key: str = ""
     ) -> _M:
         """Ask release as the gateway does."""
-        request = Request(
-            caller=caller(who),
-            route=f"POST {subject}",
-            idempotency_key=key or random_id(),
-            request_sha256=sha256_hex(body.model_dump_json().encode()),
-            body=body,
-        )
-        return await ask(self.bus, subject, request, reply)
+        return await ask(self.bus, subject, request_of(subject, body, who=who, key=key), reply)
 
     async def converse(self, who: str = "anna") -> str:
         """Open a conversation."""
@@ -380,6 +372,17 @@ class World:
         await self.gather(admitted, *dict.fromkeys(source for source, _ in quotes))
         await self.propose(admitted, *(source.quote(text) for source, text in quotes))
         return run_id
+
+
+def request_of(subject: str, body: _M, *, who: str, key: str = "") -> Request[_M]:
+    """Return the request that the gateway would send."""
+    return Request(
+        caller=caller(who),
+        route=f"POST {subject}",
+        idempotency_key=key or random_id(),
+        request_sha256=sha256_hex(body.model_dump_json().encode()),
+        body=body,
+    )
 
 
 def caller(who: str) -> Caller:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 import pytest
 
@@ -52,10 +54,15 @@ QUESTION = Question(
     bounds=Bounds(),
 )
 PINNED = Extraction("text/1", "1" * 64, "2" * 64, 10, 7)
+NOTHING_CHANGED: Mapping[str, State | None] = MappingProxyType({})
 READY = IndexEntry("w", SHA, "ready", 9, 5, ready=PINNED, extractions=(PINNED,))
 
 
-def snapshot(*, frozen: frozenset[AggregateRef] = frozenset(), **changes: State | None) -> Snapshot:
+def snapshot(
+    changes: Mapping[str, State | None] = NOTHING_CHANGED,
+    *,
+    frozen: frozenset[AggregateRef] = frozenset(),
+) -> Snapshot:
     principal = PrincipalState(credentials={"c": Credential(SHA)}, memberships={"w": "reader"})
     states: dict[AggregateRef, State | None] = {
         tenant_ref("acme"): changes.get("tenant", TenantState()),

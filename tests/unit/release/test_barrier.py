@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.kernel.errors import Unavailable
-from chancery.release.adapters.barrier import Barrier
-from chancery.release.adapters.position import Position
 from chancery.release.errors import BehindLog
+from chancery.release.handlers.barrier import Barrier
+from chancery.release.ports.position import Position
 from chancery.testkit.waiting import eventually
 
 
@@ -137,10 +137,12 @@ async def test_a_projection_that_stays_behind_is_unavailable() -> None:
 
 @given(st.lists(st.sampled_from(["call", "append", "answer"]), max_size=40))
 def test_every_caller_sees_what_was_acknowledged_before_the_call(steps: list[str]) -> None:
-    asyncio.run(_play(steps))
+    told = asyncio.run(_play(steps))
+
+    assert all(answer >= acknowledged for acknowledged, answer in told)
 
 
-async def _play(steps: list[str]) -> None:
+async def _play(steps: list[str]) -> list[tuple[int, int]]:
     log = SlowLog()
     barrier = barrier_over(log)
     calls: list[tuple[int, asyncio.Task[int]]] = []
@@ -158,8 +160,7 @@ async def _play(steps: list[str]) -> None:
                 log.answer_next()
             await settle()
 
-    for acknowledged, task in calls:
-        assert task.result() >= acknowledged
+    return [(acknowledged, task.result()) for acknowledged, task in calls]
 
 
 async def test_waiters_wake_in_order_and_only_when_passed() -> None:

@@ -14,30 +14,32 @@ from chancery.events.topology import consumer
 from chancery.kernel.clock import SystemClock
 from chancery.release.adapters.authority_reader import AuthorityReader
 from chancery.release.adapters.authority_rows import AuthorityApplier
-from chancery.release.adapters.barrier import Barrier
-from chancery.release.adapters.bundles import Bundles
 from chancery.release.adapters.conversations import Conversations
-from chancery.release.adapters.disclosure import Discloser
-from chancery.release.adapters.ending import Ending
+from chancery.release.adapters.cuts import StreamCuts
+from chancery.release.adapters.desk import PostgresDesk
 from chancery.release.adapters.evidence_reader import EvidenceReader
-from chancery.release.adapters.gate import Gate
 from chancery.release.adapters.index_rows import IndexApplier
 from chancery.release.adapters.log_end import log_end_reader
-from chancery.release.adapters.position import Position
 from chancery.release.adapters.projector import Projector
 from chancery.release.adapters.relay import Relay
-from chancery.release.adapters.run_clock import RunClock
 from chancery.release.adapters.runs import Runs
 from chancery.release.adapters.sealed import Releases
-from chancery.release.adapters.sealer import Sealer
+from chancery.release.handlers.barrier import Barrier
+from chancery.release.handlers.bundles import Bundles
 from chancery.release.handlers.commands import Commands
+from chancery.release.handlers.disclosing import Discloser
 from chancery.release.handlers.disclosures import Disclosures
+from chancery.release.handlers.ending import Ending
 from chancery.release.handlers.event_rows import RowsOfRun
+from chancery.release.handlers.gate import Gate
 from chancery.release.handlers.proposed import SealRun
 from chancery.release.handlers.questions import Questions
 from chancery.release.handlers.requested import AdmitRun
+from chancery.release.handlers.run_clock import RunClock
 from chancery.release.handlers.run_events import RunEvents
+from chancery.release.handlers.sealer import Sealer
 from chancery.release.handlers.serving import serve_commands, serve_disclosures, serve_questions
+from chancery.release.ports.position import Position
 from chancery.release.settings import ReleaseSettings
 from chancery.runtime.parking import PostgresParking
 from chancery.runtime.service import Service
@@ -92,7 +94,16 @@ async def create_parts(resources: Resources) -> Parts:
     barrier = Barrier(await log_end_reader(bus, clock), authority.position)
     gate, conversations = Gate(barrier, reader), Conversations(pool)
     evidence, relay = EvidenceReader(resources.blobs), Relay(bus, pool)
-    sealer = Sealer(bus, pool, authority.position, resources.key, relay.wake)
+    cuts = StreamCuts(bus)
+    sealer = Sealer(
+        bus,
+        PostgresDesk(pool),
+        cuts,
+        releases,
+        authority.position,
+        key=resources.key,
+        on_sealed=relay.wake,
+    )
     ending = Ending(sealer, reader)
     stages = RunEvents(bus, runs, ending)
     discloser = Discloser(gate, reader, runs, releases)
@@ -116,8 +127,8 @@ async def create_parts(resources: Resources) -> Parts:
         stages=stages,
         commands=Commands(gate, conversations),
         questions=Questions(gate, reader),
-        disclosures=Disclosures(discloser, conversations, Bundles(bus, releases, evidence)),
-        rows=RowsOfRun(pool, discloser),
+        disclosures=Disclosures(discloser, conversations, Bundles(cuts, releases, evidence)),
+        rows=RowsOfRun(runs, discloser),
     )
 
 

@@ -3,9 +3,12 @@
 Tree::
 
     Rejected
-    ├── KeyReused          (Conflict) the idempotency key named another request before
     ├── PolicyNotCurrent   the request pins a policy revision that does not hold
+    ├── RunVoid            the event belongs to no run, or repeats it wrongly
     └── InvalidSelection   what a selector proposed does not stand up to release's own records
+    Conflict
+    ├── KeyReused          the idempotency key named another request before
+    └── AlreadySealed      another release of the generation was first
     Unavailable
     ├── BehindLog          the projection has not passed a position in time
     └── NotTheWriter       the checkpoint was moved by another process
@@ -23,6 +26,12 @@ class KeyReused(Conflict):
     """The Idempotency-Key was used before with another body."""
 
     code = "idempotency_key_reused"
+
+
+class AlreadySealed(Conflict):
+    """Another release of the same generation of the run was committed first."""
+
+    code = "already_sealed"
 
 
 class PolicyNotCurrent(Rejected):

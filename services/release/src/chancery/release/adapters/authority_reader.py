@@ -17,7 +17,7 @@ from chancery.kernel.errors import Corrupt, Unavailable
 from chancery.release.adapters.index_rows import parse_entry
 from chancery.release.domain.admission import Resource
 from chancery.release.domain.index_fold import IndexEntry
-from chancery.release.domain.snapshot import Snapshot
+from chancery.release.domain.snapshot import CutSnapshot, Snapshot
 from chancery.release.errors import BehindLog
 from chancery.store.pool import Connection, Pool, translate_errors
 from chancery.store.queries import load_queries
@@ -32,20 +32,6 @@ _FIND_CREDENTIAL = _QUERIES["find_credential"]
 _READ_LATER = _QUERIES["read_later_publications"]
 
 ACQUIRE_TIMEOUT_S = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class CutSnapshot:
-    """A snapshot with what the receipt records: each aggregate's last event and the digest at C.
-
-    `digest` is None while the projection has not passed the cut. `published` is the newest
-    publication among the aggregates read.
-    """
-
-    snapshot: Snapshot
-    entries: tuple[ReadEntry, ...]
-    digest: bytes | None
-    published: int
 
 
 @dataclass(frozen=True, slots=True)

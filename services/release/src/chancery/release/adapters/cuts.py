@@ -6,45 +6,48 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from chancery.bus.connection import Connection
+from chancery.bus.load import message_at
 from chancery.bus.publish import Outgoing, publish_message
 from chancery.events.authority import AggregateName, CutTaken
 from chancery.events.codec import encode
 from chancery.events.envelope import Envelope, Event
-from chancery.events.topology import cut_subject
+from chancery.events.topology import AUTHORITY, cut_subject
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Unavailable
 from chancery.kernel.ids import random_id
 from chancery.release.domain.drafts import Draft
+from chancery.release.domain.sealing import Cut
 from chancery.release.domain.stages import SOURCE
 
 CUT_TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A cut as the log acknowledged it."""
+class StreamCuts:
+    """The cuts on the AUTHORITY stream."""
 
-    sequence: int
-    attempt: int
-    payload_sha256: str
-    decided_at: datetime
+    bus: Connection
 
+    async def publish(self, draft: Draft, *, attempt: int, decided_at: datetime) -> Cut:
+        """Publish one acknowledged cut of a draft and return where it is.
 
-async def publish_cut(bus: Connection, draft: Draft, *, attempt: int, decided_at: datetime) -> Cut:
-    """Publish one acknowledged cut of a draft and return where it is.
+        Raises:
+            Unavailable: no acknowledgement, or an older message's: this cut counts for nothing.
+        """
+        payload = encode(_event(draft, attempt, decided_at))
+        outgoing = Outgoing(
+            subject=cut_subject(draft.run.tenant), payload=payload, message_id=random_id()
+        )
+        published = await publish_message(self.bus, outgoing, timeout_s=CUT_TIMEOUT_S)
+        if published.duplicate:
+            message = "the log took the cut for one that it had; a new one is needed"
+            raise Unavailable(message, code="cut_duplicate")
+        return Cut(published.sequence, attempt, sha256_hex(payload), decided_at)
 
-    Raises:
-        Unavailable: no acknowledgement, or one of an older message: this cut counts for nothing.
-    """
-    payload = encode(_event(draft, attempt, decided_at))
-    outgoing = Outgoing(
-        subject=cut_subject(draft.run.tenant), payload=payload, message_id=random_id()
-    )
-    published = await publish_message(bus, outgoing, timeout_s=CUT_TIMEOUT_S)
-    if published.duplicate:
-        message = "the log took the cut for one that it had; a new one is needed"
-        raise Unavailable(message, code="cut_duplicate")
-    return Cut(published.sequence, attempt, sha256_hex(payload), decided_at)
+    async def payload(self, sequence: int) -> bytes | None:
+        """Return the bytes of the cut at a position."""
+        stored = await message_at(self.bus, AUTHORITY, sequence)
+        return None if stored is None else stored.payload
 
 
 def _event(draft: Draft, attempt: int, decided_at: datetime) -> Event:

@@ -11,7 +11,7 @@ from chancery.evidence.bundle import ROWS_BYTES_MAX
 from chancery.evidence.manifest import DatasetManifest, Manifest, check_text
 from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.kernel.errors import Corrupt, NotFound, Unavailable
-from chancery.release.domain.selection import Document, Evidence, Query, Selection
+from chancery.release.domain.selection import Document, Evidence, Pin, Query, Selection
 from chancery.release.errors import InvalidSelection
 from chancery.store.blobs import Blobs
 
@@ -22,15 +22,6 @@ SQL_BYTES_MAX = 8 * 1024
 PREVIEW_BYTES_MAX = 1024 * 1024
 QUESTION_BYTES_MAX = 64 * 1024
 RUN_BLOB_BYTES_MAX = ROWS_BYTES_MAX + 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """The hashes that release pinned for a revision."""
-
-    key: str
-    extraction_sha256: str
-    manifest_sha256: str
 
 
 @dataclass(frozen=True, slots=True)

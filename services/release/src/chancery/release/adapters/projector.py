@@ -21,10 +21,10 @@ from chancery.events.topology import Consumer
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import to_text
 from chancery.kernel.errors import Unavailable
-from chancery.release.adapters.position import Position
 from chancery.release.domain.marks import EMPTY_DIGEST, LogIdentity, Mark, check_log
 from chancery.release.errors import NotTheWriter
 from chancery.release.ports import Applier
+from chancery.release.ports.position import Position
 from chancery.store.pool import Connection, connect, translate_errors
 from chancery.store.queries import load_queries
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from chancery.events.run import Bounds
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
-from chancery.release.domain.runs import Run
+from chancery.release.domain.runs import EventRecord, Run
 from chancery.store.pool import Connection, Pool, translate_errors
 from chancery.store.queries import load_queries
 
@@ -22,6 +22,7 @@ _ADMIT_RUN = _QUERIES["admit_run"]
 _KEEP_GATHERED = _QUERIES["keep_gathered"]
 _KEEP_PROPOSED = _QUERIES["keep_proposed"]
 _RECORD_ACTIVITY = _QUERIES["record_activity"]
+_READ_RUN_EVENTS = _QUERIES["read_run_events"]
 _READ_OVERDUE = _QUERIES["read_overdue_runs"]
 _READ_NEXT_DEADLINE = _QUERIES["read_next_deadline"]
 
@@ -65,6 +66,12 @@ class Runs:
                 _RECORD_ACTIVITY, tenant, run_id, generation, lease, body, event_id
             )
         return told
+
+    async def event_rows(self, run: Run, after: int, limit: int) -> list[EventRecord]:
+        """Return the event rows of a run behind a number, in order."""
+        with translate_errors():
+            rows = await self.pool.fetch(_READ_RUN_EVENTS, run.tenant, run.run_id, after, limit)
+        return [EventRecord(**dict(row)) for row in rows]
 
     async def overdue(self) -> list[tuple[str, str]]:
         """Return tenant and id of open runs whose deadline has passed, oldest first."""

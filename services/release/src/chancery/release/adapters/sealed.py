@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from chancery.attest.sealing import Place, ReleaseKey, unseal
+from chancery.attest.sealing import ReleaseKey
 from chancery.authority.release import ReleaseRequest
-from chancery.events.authority import Language
-from chancery.events.release import Outcome
 from chancery.events.topology import release_subject
-from chancery.evidence.receipt import Receipt
+from chancery.release.domain.releases import Release, unsealed
 from chancery.release.domain.sealing import SealedRows
 from chancery.release.errors import SealedRowDamaged
 from chancery.store.pool import Connection, Pool, translate_errors
@@ -26,40 +23,6 @@ _READ_RELEASE = _QUERIES["read_release"]
 _READ_CONTENT = _QUERIES["read_content"]
 
 _REQUEST: Final = TypeAdapter(ReleaseRequest)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """One sealed or refused run; `keys` is None after its content was erased."""
-
-    tenant: str
-    release_id: str
-    run_id: str
-    generation: int
-    outcome: Outcome | None
-    workspace_id: str
-    principal: str
-    cut_sequence: int
-    decided_at: datetime
-    language: Language
-    request: ReleaseRequest
-    receipt_sha256: str
-    receipt: bytes
-    public_key: bytes
-    signature: bytes
-    keys: ReleaseKey | None
-
-    def parsed_receipt(self) -> Receipt:
-        """Return the receipt; its stored bytes have the hash that was signed.
-
-        Raises:
-            SealedRowDamaged: they have another one.
-        """
-        receipt = Receipt.from_bytes(self.receipt)
-        if receipt.sha256 != self.receipt_sha256:
-            message = "a stored receipt does not have the hash that was signed"
-            raise SealedRowDamaged(message)
-        return receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +75,6 @@ class Releases:
             message = "a sealed content row is missing"
             raise SealedRowDamaged(message)
         return found
-
-
-def unsealed(release: Release, kind: str, number: int, ciphertext: bytes) -> bytes:
-    """Return the bytes of one content row.
-
-    Raises:
-        SealedRowDamaged: the keys were erased.
-        SealBroken: it was altered or moved.
-    """
-    if release.keys is None:
-        message = "the keys of this release were erased"
-        raise SealedRowDamaged(message, code="content_erased")
-    place = Place(release.tenant, release.release_id, kind, number)
-    return unseal(release.keys, place, ciphertext)
 
 
 async def insert_release(connection: Connection, rows: SealedRows) -> None:

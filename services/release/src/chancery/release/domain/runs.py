@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from chancery.authority.release import Pinned, ReleaseRequest
 from chancery.events.authority import Mode
@@ -12,6 +13,7 @@ from chancery.events.codec import decode
 from chancery.events.envelope import EventData
 from chancery.events.queries import RunState
 from chancery.events.run import Bounds, RunAdmitted, RunGathered
+from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
 
 _D = TypeVar("_D", bound=EventData)
@@ -63,6 +65,17 @@ class Run:
     def gathering(self) -> RunGathered | None:
         """Return what was gathered, as release stored it."""
         return _stage(self.gathered, RunGathered)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """An event row: a `body` that is told as it is, or the `ciphertext` of a release's frame."""
+
+    number: int
+    generation: int
+    event: Literal["activity", "state", "sealed", "refused", "end"]
+    body: Mapping[str, Json] | None
+    ciphertext: bytes | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,16 @@ from chancery.release.domain.stages import SOURCE
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """A cut as the log acknowledged it."""
+
+    sequence: int
+    attempt: int
+    payload_sha256: str
+    decided_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Decided:
     """What the decision was read from; a refusal without a cut has no read set and no cut."""
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from chancery.authority.names import AggregateRef
 from chancery.authority.states import State
+from chancery.evidence.receipt import ReadEntry
 
 _S = TypeVar("_S", bound=State)
 
@@ -29,3 +30,17 @@ class Snapshot:
         """Return the state of `ref` when it is there, of this kind and not frozen."""
         state = self.states.get(ref)
         return state if isinstance(state, kind) and ref not in self.frozen else None
+
+
+@dataclass(frozen=True, slots=True)
+class CutSnapshot:
+    """A snapshot with what the receipt records: each aggregate's last event and the digest at C.
+
+    `digest` is None while the projection has not passed the cut. `published` is the newest
+    publication among the aggregates read.
+    """
+
+    snapshot: Snapshot
+    entries: tuple[ReadEntry, ...]
+    digest: bytes | None
+    published: int

@@ -16,9 +16,10 @@ from chancery.events.commands import (
 from chancery.events.requests import Request
 from chancery.kernel.errors import NotFound
 from chancery.kernel.ids import derived_id
-from chancery.release.adapters.conversations import Conversation, Conversations, Posting
-from chancery.release.adapters.gate import Gate, Visitor, not_found, require_member
+from chancery.release.domain.conversations import Conversation, Posting
 from chancery.release.errors import PolicyNotCurrent
+from chancery.release.handlers.gate import Gate, Visitor, not_found, require_member
+from chancery.release.ports.stores import ConversationStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Commands:
     """Each authenticates the caller behind the barrier; a repeat returns the first outcome."""
 
     gate: Gate
-    conversations: Conversations
+    conversations: ConversationStore
 
     async def create_conversation(
         self, request: Request[CreateConversation]

@@ -13,12 +13,12 @@ from chancery.evidence.documents import withheld_document
 from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.kernel.clock import to_text
 from chancery.kernel.errors import NotFound
-from chancery.release.adapters.bundles import Bundles
-from chancery.release.adapters.conversations import Conversations
-from chancery.release.adapters.disclosure import Discloser, Disclosure
-from chancery.release.adapters.gate import not_found, require_member
 from chancery.release.domain.audits import audit_document, open_audit
 from chancery.release.domain.views import run_view
+from chancery.release.handlers.bundles import Bundles
+from chancery.release.handlers.disclosing import Discloser, Disclosure
+from chancery.release.handlers.gate import not_found, require_member
+from chancery.release.ports.stores import ConversationStore
 
 Status: TypeAlias = Literal["open", "sealed", "refused", "withheld"]
 
@@ -28,7 +28,7 @@ class Disclosures:
     """Handlers of the queries that answer with a document."""
 
     discloser: Discloser
-    conversations: Conversations
+    conversations: ConversationStore
     bundles: Bundles
 
     async def run(self, request: Request[OfRun]) -> Document:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import asyncpg
 
 from chancery.events.queries import EventRow, EventRows, EventsAfter
 from chancery.events.requests import Request
 from chancery.kernel.canonical import Json, canonical_bytes
-from chancery.release.adapters.disclosure import Discloser, Disclosure
-from chancery.release.adapters.sealed import unsealed
+from chancery.release.domain.releases import unsealed
+from chancery.release.domain.runs import EventRecord
+from chancery.release.handlers.disclosing import Discloser, Disclosure
 from chancery.release.handlers.disclosures import withheld_of
-from chancery.store.pool import Pool, translate_errors
-from chancery.store.queries import load_queries
-
-_QUERIES = load_queries("chancery.release")
-_READ_RUN_EVENTS = _QUERIES["read_run_events"]
+from chancery.release.ports.stores import RunStore
 
 ROWS_MAX = 200
 
@@ -27,48 +21,45 @@ ROWS_MAX = 200
 class RowsOfRun:
     """Handler of the event rows query."""
 
-    pool: Pool
+    runs: RunStore
     discloser: Discloser
 
     async def __call__(self, request: Request[EventsAfter]) -> EventRows:
         """Return the rows behind a place; a place ahead of the run starts from its beginning."""
         found = await self.discloser.look(request.caller, request.body.run_id)
         after = request.body.after if request.body.after <= found.run.events else 0
-        with translate_errors():
-            records = await self.pool.fetch(
-                _READ_RUN_EVENTS, found.run.tenant, found.run.run_id, after, ROWS_MAX
-            )
+        records = await self.runs.event_rows(found.run, after, ROWS_MAX)
         # What was committed after the decision waits for the next question, and its decision.
-        records = [each for each in records if each["number"] <= found.run.events]
+        records = [each for each in records if each.number <= found.run.events]
         rows = [row for each in records if (row := _row(found, each)) is not None]
-        last = records[-1]["number"] if records else after
+        last = records[-1].number if records else after
         ended = not found.run.is_open and last >= found.run.events
         return EventRows(rows=tuple(rows), ended=ended)
 
 
-def _row(found: Disclosure, record: asyncpg.Record) -> EventRow | None:
-    number: int = record["number"]
-    if record["release_id"] is None:
-        if found.is_withheld and record["event"] == "activity":
+def _row(found: Disclosure, record: EventRecord) -> EventRow | None:
+    if record.body is not None:
+        if found.is_withheld and record.event == "activity":
             return None
-        return EventRow(number=number, event=record["event"], data=_told(found, record))
+        return EventRow(number=record.number, event=record.event, data=_told(found, record))
     assert found.release is not None
+    assert record.ciphertext is not None
     if found.is_withheld:
-        notice: Mapping[str, Json] = {**withheld_of(found), "sequence": number}
-        return EventRow(number=number, event="withheld", data=_text(notice))
-    data = unsealed(found.release, "frame", number, record["ciphertext"])
-    return EventRow(number=number, event=record["event"], data=data.decode())
+        notice: Mapping[str, Json] = {**withheld_of(found), "sequence": record.number}
+        return EventRow(number=record.number, event="withheld", data=_text(notice))
+    data = unsealed(found.release, "frame", record.number, record.ciphertext)
+    return EventRow(number=record.number, event=record.event, data=data.decode())
 
 
-def _told(found: Disclosure, record: asyncpg.Record) -> str:
-    body: dict[str, Any] = dict(record["body"])
-    body.pop("event_id", None)
+def _told(found: Disclosure, record: EventRecord) -> str:
+    assert record.body is not None
+    told = {name: value for name, value in record.body.items() if name != "event_id"}
     place: Mapping[str, Json] = {
         "run_id": found.run.run_id,
-        "generation": record["generation"],
-        "sequence": record["number"],
+        "generation": record.generation,
+        "sequence": record.number,
     }
-    return _text({**body, **place})
+    return _text({**told, **place})
 
 
 def _text(document: Mapping[str, Json]) -> str:

@@ -14,9 +14,6 @@ from chancery.events.run import RunAdmitted, RunGathered, RunProposed
 from chancery.evidence.coverage import coverage
 from chancery.evidence.scope import Scope
 from chancery.kernel.errors import Corrupt, Rejected
-from chancery.release.adapters.ending import Ending, plain_refusal
-from chancery.release.adapters.evidence_reader import EvidenceReader
-from chancery.release.adapters.runs import Runs
 from chancery.release.domain.drafts import Draft, Ground, draft_answer, draft_refusal, ground_of
 from chancery.release.domain.runs import Run
 from chancery.release.domain.selection import (
@@ -28,7 +25,9 @@ from chancery.release.domain.selection import (
     select,
 )
 from chancery.release.errors import InvalidSelection
+from chancery.release.handlers.ending import Ending, plain_refusal
 from chancery.release.handlers.run_events import RunEvents, data_of, traced
+from chancery.release.ports.stores import EvidenceStore, RunStore
 from chancery.runtime import telemetry
 from chancery.runtime.delivery import Delivery
 from chancery.runtime.logging import get_logger
@@ -41,9 +40,9 @@ _log = get_logger("chancery.release")
 class SealRun:
     """Handler of `proposed`."""
 
-    runs: Runs
+    runs: RunStore
     stages: RunEvents
-    evidence: EvidenceReader
+    evidence: EvidenceStore
     ending: Ending
 
     async def __call__(self, event: Event, _: Delivery) -> None:

@@ -36,10 +36,10 @@ from chancery.events.queries import (
     WhoAmI,
 )
 from chancery.events.requests import Request
-from chancery.release.adapters.authority_reader import AuthorityReader
-from chancery.release.adapters.gate import Gate, Visitor, not_found, require_member
 from chancery.release.domain.admission import Resource
 from chancery.release.domain.views import pinned_revision, resource_view
+from chancery.release.handlers.gate import Gate, Visitor, not_found, require_member
+from chancery.release.ports.stores import AuthorityReads
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Questions:
     """Handlers of the queries that disclose no answer."""
 
     gate: Gate
-    reader: AuthorityReader
+    reader: AuthorityReads
 
     async def identity(self, request: Request[WhoAmI]) -> Identity:
         """Tell the caller who they are."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -21,20 +22,18 @@ from chancery.evidence.scope import ScopeEntry, build_scope
 from chancery.kernel.clock import Clock
 from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import random_id
-from chancery.release.adapters.authority_reader import AuthorityReader
-from chancery.release.adapters.conversations import Conversations, Message
-from chancery.release.adapters.ending import Ending
-from chancery.release.adapters.evidence_reader import EvidenceReader
-from chancery.release.adapters.gate import Gate
-from chancery.release.adapters.runs import Runs
-from chancery.release.adapters.sealer import nudge
 from chancery.release.domain.admission import Admitted, NotAdmitted, Question, Resource, admit
+from chancery.release.domain.conversations import Message
 from chancery.release.domain.drafts import Ground, draft_refusal
 from chancery.release.domain.runs import PolicyPin, Run
 from chancery.release.domain.snapshot import Snapshot
 from chancery.release.domain.stages import stage_event
 from chancery.release.errors import RunVoid
+from chancery.release.handlers.ending import Ending
+from chancery.release.handlers.gate import Gate
 from chancery.release.handlers.run_events import data_of, traced
+from chancery.release.handlers.sealer import nudge
+from chancery.release.ports.stores import AuthorityReads, ConversationStore, EvidenceStore, RunStore
 from chancery.runtime.delivery import Delivery
 
 
@@ -44,10 +43,10 @@ class AdmitRun:
 
     bus: Bus
     gate: Gate
-    reader: AuthorityReader
-    runs: Runs
-    conversations: Conversations
-    evidence: EvidenceReader
+    reader: AuthorityReads
+    runs: RunStore
+    conversations: ConversationStore
+    evidence: EvidenceStore
     ending: Ending
     clock: Clock
 
@@ -61,13 +60,17 @@ class AdmitRun:
         if not run.is_open:
             return
         if run.state == "requested":
-            question = await self._question(run, asked)
-            run = await self._admit(traced(run), question) or run
+            question = question_of(run, asked)
+            # The barrier does not wait for the message to be compared.
+            snapshot, _same = await asyncio.gather(
+                self.gate.look(run.tenant, question.place), self._compare(run, asked)
+            )
+            run = await self._admit(traced(run), question, snapshot) or run
         if run.admitted is not None:
             await self._publish(run, run.admitted)
 
-    async def _question(self, run: Run, asked: RunRequested) -> Question:
-        """Return the question as it was recorded; the event has to repeat it.
+    async def _compare(self, run: Run, asked: RunRequested) -> None:
+        """Check that the event repeats the message as it was recorded.
 
         Raises:
             RunVoid: it does not.
@@ -76,22 +79,9 @@ class AdmitRun:
         if message is None or not _repeats(asked, run, message):
             detail = "the request does not repeat the message that was posted"
             raise RunVoid(detail, code="request_differs")
-        return Question(
-            tenant=run.tenant,
-            principal=run.principal,
-            credential_id=run.credential_id,
-            workspace_id=run.workspace_id,
-            mode=run.mode,
-            bounds=run.bounds,
-            sources=asked.sources,
-            datasets=asked.datasets,
-            items=asked.items,
-            files=asked.files,
-        )
 
-    async def _admit(self, run: Run, question: Question) -> Run | None:
+    async def _admit(self, run: Run, question: Question, snapshot: Snapshot) -> Run | None:
         """Return the run as admitted, or None when it has ended here or moved on."""
-        snapshot = await self.gate.look(run.tenant, question.place)
         result = admit(question, snapshot, await self._resources(question))
         if isinstance(result, NotAdmitted):
             await self._refuse(run, question, snapshot, result)
@@ -100,6 +90,7 @@ class AdmitRun:
         lease = _lease(payload)
         if await self.runs.admit(run, lease=lease, admitted=payload, policy_sha256=policy_sha256):
             await nudge(self.bus, run)
+            return replace(run, admitted=payload)
         return await self.runs.read(run.tenant, run.run_id)
 
     async def _resources(self, question: Question) -> tuple[Resource, ...]:
@@ -158,6 +149,22 @@ class AdmitRun:
         subject = run_subject(run.tenant, run.run_id, "admitted")
         outgoing = Outgoing(subject=subject, payload=payload, message_id=decode(payload).id)
         await publish_message(self.bus, outgoing)
+
+
+def question_of(run: Run, asked: RunRequested) -> Question:
+    """Return the question of a run with the selections of its request."""
+    return Question(
+        tenant=run.tenant,
+        principal=run.principal,
+        credential_id=run.credential_id,
+        workspace_id=run.workspace_id,
+        mode=run.mode,
+        bounds=run.bounds,
+        sources=asked.sources,
+        datasets=asked.datasets,
+        items=asked.items,
+        files=asked.files,
+    )
 
 
 def _repeats(asked: RunRequested, run: Run, message: Message) -> bool:

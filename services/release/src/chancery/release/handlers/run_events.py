@@ -12,11 +12,11 @@ from chancery.events.envelope import Event, EventData
 from chancery.events.run import ActivityRecorded, RunCancelled, RunGathered
 from chancery.events.topology import RUNS, run_subject
 from chancery.kernel.errors import Unavailable
-from chancery.release.adapters.ending import Ending
-from chancery.release.adapters.runs import Runs
-from chancery.release.adapters.sealer import nudge
 from chancery.release.domain.runs import Run
 from chancery.release.errors import RunVoid
+from chancery.release.handlers.ending import Ending
+from chancery.release.handlers.sealer import nudge
+from chancery.release.ports.stores import RunStore
 from chancery.runtime import telemetry
 from chancery.runtime.delivery import Delivery
 
@@ -28,7 +28,7 @@ class RunEvents:
     """Handlers of `gathered`, `activity` and `cancelled`."""
 
     bus: Bus
-    runs: Runs
+    runs: RunStore
     ending: Ending
 
     async def gathered(self, event: Event, _: Delivery) -> None:

@@ -133,7 +133,7 @@ FROM release.run WHERE ended_at IS NULL;
 
 -- name: read_run_events
 -- Event rows of a run behind a number; a content row brings its bytes encrypted.
-SELECT e.number, e.generation, e.event, e.body, e.release_id, c.ciphertext
+SELECT e.number, e.generation, e.event, e.body, c.ciphertext
 FROM release.run_event AS e
 LEFT JOIN release.content AS c
   ON c.tenant = e.tenant AND c.release_id = e.release_id AND c.kind = 'frame'

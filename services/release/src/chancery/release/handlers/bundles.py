@@ -9,9 +9,6 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from chancery.attest.signing import key_id
-from chancery.bus.connection import Connection as Bus
-from chancery.bus.load import message_at
-from chancery.events.topology import AUTHORITY
 from chancery.evidence.answer import Card, Citation, QuoteCitation, Statement
 from chancery.evidence.bundle import Bundle, CitedPart, ResultProof, RowsRead, Signature
 from chancery.evidence.manifest import Manifest
@@ -19,10 +16,10 @@ from chancery.evidence.receipt import Execution, Receipt
 from chancery.evidence.salts import Salts, derive_salts
 from chancery.kernel.canonical import parse_json, sha256_hex
 from chancery.kernel.errors import Corrupt, Unavailable
-from chancery.release.adapters.evidence_reader import EvidenceReader, Pin
-from chancery.release.adapters.sealed import Release, Releases
-from chancery.release.domain.selection import Document
+from chancery.release.domain.releases import Release
+from chancery.release.domain.selection import Document, Pin
 from chancery.release.errors import SealedRowDamaged
+from chancery.release.ports.stores import CutLog, EvidenceStore, ReleaseStore
 
 _STATEMENTS: Final = TypeAdapter(tuple[Statement, ...])
 _CITATIONS: Final = TypeAdapter(tuple[Citation, ...])
@@ -35,9 +32,9 @@ _KINDS: Final = ("text", "statements", "citations", "cards", "executions")
 class Bundles:
     """Builds bundles; only after a disclosure was allowed."""
 
-    bus: Bus
-    releases: Releases
-    evidence: EvidenceReader
+    cuts: CutLog
+    releases: ReleaseStore
+    evidence: EvidenceStore
 
     async def build(self, release: Release) -> Bundle:
         """Return the bundle of a release.
@@ -101,11 +98,11 @@ class Bundles:
     async def _cut_payload(self, receipt: Receipt) -> str | None:
         if receipt.cut is None:
             return None
-        stored = await message_at(self.bus, AUTHORITY, receipt.cut.sequence)
-        if stored is None or sha256_hex(stored.payload) != receipt.cut.payload_sha256:
+        payload = await self.cuts.payload(receipt.cut.sequence)
+        if payload is None or sha256_hex(payload) != receipt.cut.payload_sha256:
             message = "the log does not hold the cut that the receipt names"
             raise SealedRowDamaged(message, code="cut_missing")
-        return stored.payload.hex()
+        return payload.hex()
 
 
 def _signature(release: Release) -> Signature:

@@ -18,10 +18,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Literal, TypeAlias
-
-import asyncpg
 
 from chancery.attest.signing import SigningKey
 from chancery.authority.release import Allow, Deny, Reason, decide_release
@@ -29,21 +27,14 @@ from chancery.bus.connection import Connection as Bus
 from chancery.events.topology import nudge_subject
 from chancery.evidence.receipt import CutRecord
 from chancery.kernel.errors import Unavailable
-from chancery.release.adapters.authority_reader import CutSnapshot, read_at_cut
-from chancery.release.adapters.cuts import Cut, publish_cut
-from chancery.release.adapters.position import Position
-from chancery.release.adapters.runs import lock_run
-from chancery.release.adapters.sealed import Releases, insert_release
 from chancery.release.domain.drafts import Draft
 from chancery.release.domain.runs import Run
-from chancery.release.domain.sealing import Decided, sealed_rows
-from chancery.release.errors import BehindLog
+from chancery.release.domain.sealing import Cut, Decided, sealed_rows
+from chancery.release.domain.snapshot import CutSnapshot
+from chancery.release.errors import AlreadySealed, BehindLog
+from chancery.release.ports.position import Position
+from chancery.release.ports.stores import CutLog, ReleaseStore, SealDesk
 from chancery.runtime.logging import get_logger
-from chancery.store.pool import Connection, Pool, transaction, translate_errors
-from chancery.store.queries import load_queries
-
-_QUERIES = load_queries("chancery.release")
-_READ_CLOCK = _QUERIES["read_clock"]
 
 ATTEMPTS_MAX = 5
 PASS_TIMEOUT_S = 2.0
@@ -74,7 +65,9 @@ class Sealer:
     """Carries drafts through the protocol; `on_sealed` wakes the relay."""
 
     bus: Bus
-    pool: Pool
+    desk: SealDesk
+    cuts: CutLog
+    releases: ReleaseStore
     position: Position
     key: SigningKey
     on_sealed: Callable[[], None]
@@ -98,7 +91,7 @@ class Sealer:
         assert draft.core.coverage is None
         try:
             outcome = await self._refuse(draft)
-        except (asyncpg.UniqueViolationError, Unavailable) as error:
+        except (AlreadySealed, Unavailable) as error:
             outcome = await self._read_back(draft, error)
         if outcome == "sealed":
             await self._announce(draft)
@@ -112,7 +105,7 @@ class Sealer:
             await self.position.wait(cut.sequence, timeout_s=PASS_TIMEOUT_S)
             try:
                 outcome = await self._decide(draft, cut)
-            except (asyncpg.UniqueViolationError, Unavailable) as error:
+            except (AlreadySealed, Unavailable) as error:
                 outcome = await self._read_back(draft, error)
             if not isinstance(outcome, _Behind):
                 return outcome
@@ -124,18 +117,17 @@ class Sealer:
 
     async def _cut(self, draft: Draft, attempt: int) -> Cut:
         # Step 3. `decided_at` is the database's clock, which step 6 compares with.
-        with translate_errors():
-            decided_at: datetime = await self.pool.fetchval(_READ_CLOCK)
-        return await publish_cut(self.bus, draft, attempt=attempt, decided_at=decided_at)
+        decided_at = await self.desk.clock()
+        return await self.cuts.publish(draft, attempt=attempt, decided_at=decided_at)
 
     async def _decide(self, draft: Draft, cut: Cut) -> _Attempt:
-        async with transaction(self.pool) as connection:
+        async with self.desk.transaction(draft.run) as seal:
             # Step 5. The lock first: the statement after it sees what its holder committed.
-            run = await lock_run(connection, draft.run.tenant, draft.run.run_id)
+            run = await seal.lock_run()
             standing = _standing(draft, run)
             if standing is not None or run is None:
                 return standing or "void"
-            read = await read_at_cut(connection, run.tenant, draft.read_set, cut.sequence)
+            read = await seal.read_at_cut(draft.read_set, cut.sequence)
             if read.snapshot.checkpoint < cut.sequence or read.digest is None:
                 return _Behind()
             if any(entry.sequence > cut.sequence for entry in read.entries):
@@ -149,30 +141,23 @@ class Sealer:
             if not _in_time(decision, read, cut):
                 return _Moved()
             # Step 7.
-            await self._insert(connection, draft, run, _decided(read, cut, decision))
+            await seal.insert(sealed_rows(draft, _decided(read, cut, decision), self.key, run))
             return "sealed"
 
     async def _refuse(self, draft: Draft) -> Sealing:
-        async with transaction(self.pool) as connection:
-            run = await lock_run(connection, draft.run.tenant, draft.run.run_id)
+        async with self.desk.transaction(draft.run) as seal:
+            run = await seal.lock_run()
             standing = _standing(draft, run)
             if standing is not None or run is None:
                 return standing or "void"
-            decided_at: datetime = await connection.fetchval(_READ_CLOCK)
-            await self._insert(connection, draft, run, Decided(decided_at))
+            decided = Decided(await seal.clock())
+            await seal.insert(sealed_rows(draft, decided, self.key, run))
             return "sealed"
-
-    async def _insert(
-        self, connection: Connection, draft: Draft, locked: Run, decided: Decided
-    ) -> None:
-        rows = sealed_rows(draft, decided, self.key, locked)
-        await insert_release(connection, rows)
 
     async def _read_back(self, draft: Draft, error: Exception) -> Sealing:
         """Learn what became of a COMMIT without an answer, or who was first."""
-        found = await Releases(self.pool).read(
-            draft.run.tenant, draft.run.run_id, draft.run.generation
-        )
+        run = draft.run
+        found = await self.releases.read(run.tenant, run.run_id, run.generation)
         if found is not None:
             return "sealed"
         if isinstance(error, Unavailable):

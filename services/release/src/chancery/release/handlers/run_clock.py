@@ -18,9 +18,9 @@ from chancery.bus.publish import publish
 from chancery.events.run import RunExpired
 from chancery.events.topology import RUNS, run_subject
 from chancery.kernel.clock import Clock
-from chancery.release.adapters.ending import Ending
-from chancery.release.adapters.runs import Runs
 from chancery.release.domain.stages import stage_event
+from chancery.release.handlers.ending import Ending
+from chancery.release.ports.stores import RunStore
 from chancery.runtime.logging import get_logger
 
 POLL_S = 1.0
@@ -44,7 +44,7 @@ class RunClock:
     """Ends runs that nothing else ends."""
 
     bus: Bus
-    runs: Runs
+    runs: RunStore
     ending: Ending
     clock: Clock
     _advisories: asyncio.Queue[int] = field(

@@ -15,11 +15,10 @@ from chancery.authority.release import (
 )
 from chancery.authority.states import PrincipalState, TenantState, WorkspaceState
 from chancery.events.requests import Caller
-from chancery.release.adapters.authority_reader import AuthorityReader
-from chancery.release.adapters.gate import Gate, Visitor, not_found
-from chancery.release.adapters.runs import Runs
-from chancery.release.adapters.sealed import Release, Releases
+from chancery.release.domain.releases import Release
 from chancery.release.domain.runs import PolicyPin, Run, release_request
+from chancery.release.handlers.gate import Gate, Visitor, not_found
+from chancery.release.ports.stores import AuthorityReads, ReleaseStore, RunStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,9 @@ class Discloser:
     """Every content byte goes through `look`."""
 
     gate: Gate
-    reader: AuthorityReader
-    runs: Runs
-    releases: Releases
+    reader: AuthorityReads
+    runs: RunStore
+    releases: ReleaseStore
 
     async def look(self, caller: Caller, run_id: str) -> Disclosure:
         """Return a run of the caller with the decision about it, behind a barrier.

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from chancery.kernel.errors import ChanceryError
-from chancery.release.adapters.position import Position
 from chancery.release.ports import ReadEnd
+from chancery.release.ports.position import Position
 
 BARRIER_TIMEOUT_S = 2.0
 """How long the projection may take to pass the log's end."""

@@ -8,10 +8,10 @@ from chancery.authority.names import policy_ref
 from chancery.authority.policies import effective_policy, policy_hash
 from chancery.authority.states import PolicyState
 from chancery.events.release import Outcome
-from chancery.release.adapters.authority_reader import AuthorityReader
-from chancery.release.adapters.sealer import Sealer, without_coverage
 from chancery.release.domain.drafts import Draft, Ground, draft_refusal
 from chancery.release.domain.runs import PolicyPin, Run
+from chancery.release.handlers.sealer import Sealer, without_coverage
+from chancery.release.ports.stores import AuthorityReads
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Ending:
     """Ends runs by sealing a draft, or the refusal that remains possible."""
 
     sealer: Sealer
-    reader: AuthorityReader
+    reader: AuthorityReads
 
     async def finish(self, draft: Draft, ground: Ground) -> None:
         """Seal `draft`; when access moved away under it, seal the refusal that says so.

@@ -10,9 +10,9 @@ from chancery.authority.names import AggregateRef, principal_ref, tenant_ref, wo
 from chancery.authority.states import PrincipalState, TenantState, WorkspaceState
 from chancery.events.requests import Caller
 from chancery.kernel.errors import Denied, NotFound
-from chancery.release.adapters.authority_reader import AuthorityReader
-from chancery.release.adapters.barrier import Barrier
 from chancery.release.domain.snapshot import Snapshot
+from chancery.release.handlers.barrier import Barrier
+from chancery.release.ports.stores import AuthorityReads
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Gate:
     """Reads states that hold every command acknowledged before the call."""
 
     barrier: Barrier
-    reader: AuthorityReader
+    reader: AuthorityReads
 
     async def look(self, tenant: str, refs: Sequence[AggregateRef]) -> Snapshot:
         """Return the states of `refs` behind a barrier.
