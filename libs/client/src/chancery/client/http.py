@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 
@@ -16,7 +16,7 @@ from chancery.client.following import Heard, await_end, follow
 from chancery.client.handles import AnswerHandle
 from chancery.client.replies import ANSWER, Answer, Credential, Done, Posted
 from chancery.client.streaming import RunEvent
-from chancery.client.transport import PATIENCE_S, Received, Sent, Transport, open_http
+from chancery.client.transport import ABSENCE_S, PATIENCE_S, Received, Sent, Transport, open_http
 from chancery.client.workspace import Workspace
 from chancery.events.authority import Mode
 from chancery.kernel.canonical import Json
@@ -53,14 +53,16 @@ async def connect(
     token: str | None = None,
     *,
     patience_s: float = PATIENCE_S,
+    absence_s: float = ABSENCE_S,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncGenerator[Chancery]:
     """Open a client of the server at `url` and close its connections at the end.
 
-    A server that is away is waited for up to `patience_s`; `transport` replaces the network.
+    A server that cannot answer now is asked again for up to `patience_s`, an address at which
+    nothing answers for up to `absence_s`; `transport` replaces the network.
     """
     async with open_http(url, transport) as http:
-        yield Chancery(Transport(http, token, patience_s))
+        yield Chancery(Transport(http, token, patience_s, absence_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Chancery:
 
     def acting_with(self, token: str | None) -> Chancery:
         """Return a client of the same server for another token; it shares the connections."""
-        return Chancery(Transport(self.transport.http, token, self.transport.patience_s))
+        return Chancery(replace(self.transport, token=token))
 
     def workspace(self, workspace_id: str) -> Workspace:
         """Return the workspace with this id; nothing is sent yet."""

@@ -24,7 +24,12 @@ CONNECT_TIMEOUT_S = 5.0
 READ_TIMEOUT_S = 40.0
 """Above the 30 s that the server takes at most to make a snapshot queryable."""
 
-PATIENCE_S = 15.0
+PATIENCE_S = 45.0
+"""A server whose parts are away says so after 15 s at most; this allows for two such waits."""
+
+ABSENCE_S = 10.0
+"""How long an address at which nothing answers is tried; a restarted gateway is back by then."""
+
 PAUSE_FIRST_S = 0.1
 PAUSE_LAST_S = 2.0
 
@@ -66,11 +71,16 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """Calls one server with one token; `patience_s` is how long an absent server is waited for."""
+    """Calls one server with one token.
+
+    `patience_s` is how long a server is asked again that says it cannot answer now;
+    `absence_s` is how long an address is tried at which nothing answers.
+    """
 
     http: httpx.AsyncClient
     token: str | None = field(repr=False)
     patience_s: float = PATIENCE_S
+    absence_s: float = ABSENCE_S
 
     async def call(self, method: str, path: str, sent: Sent | None = None) -> Received:
         """Send one request and return its response; the same key repeats it safely.
@@ -81,18 +91,19 @@ class Transport:
         """
         sent = sent or Sent()
         headers = self._headers(sent)
-        deadline = time.monotonic() + self.patience_s
+        started = time.monotonic()
         pause_s = PAUSE_FIRST_S
         while True:
+            waited_s = time.monotonic() - started + pause_s
             try:
                 response = await self._send(method, path, sent, headers)
             except httpx.TransportError as error:
-                if time.monotonic() + pause_s > deadline:
+                if waited_s > self.absence_s:
                     raise _unreachable(self.http) from error
             else:
                 if response.is_success:
                     return Received(response.status_code, response.content)
-                if response.status_code not in _AWAY or time.monotonic() + pause_s > deadline:
+                if response.status_code not in _AWAY or waited_s > self.patience_s:
                     raise problem_error(response.status_code, response.content)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, PAUSE_LAST_S)

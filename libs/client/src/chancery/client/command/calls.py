@@ -12,8 +12,9 @@ from chancery.client.command.output import (
     tell_json,
     tell_progress,
 )
-from chancery.client.command.settings import load_settings, server_token, server_url
-from chancery.client.http import Ask, connect
+from chancery.client.command.server import server_client
+from chancery.client.command.settings import load_settings
+from chancery.client.http import Ask
 from chancery.client.replies import Answer, SealedAnswer
 from chancery.client.streaming import RunEvent
 
@@ -21,7 +22,7 @@ from chancery.client.streaming import RunEvent
 async def issue_token(principal: str, tenant: str | None, *, as_json: bool) -> None:
     """Issue a credential and print its token."""
     settings = load_settings()
-    async with connect(server_url(settings), server_token(settings)) as client:
+    async with server_client(settings) as client:
         credential = await client.issue_credential(principal, tenant=tenant)
     if as_json:
         tell_json(credential.model_dump(mode="json"))
@@ -32,7 +33,7 @@ async def issue_token(principal: str, tenant: str | None, *, as_json: bool) -> N
 async def run_ask(ask: Ask, workspace_id: str, *, bundle: Path | None, as_json: bool) -> int:
     """Ask, print the answer, save its bundle; return 0 for a sealed one, else 1."""
     settings = load_settings()
-    async with connect(server_url(settings), server_token(settings)) as client:
+    async with server_client(settings) as client:
         conversation_id = await client.workspace(workspace_id).open_conversation()
         posted = await client.post_message(conversation_id, ask)
         handle = await client.wait(posted.run_id, heard=None if as_json else _say)

@@ -112,7 +112,7 @@ def _is_running(folder: Path) -> Finding | None:
 
 async def _answers(url: str) -> Finding:
     try:
-        async with connect(url, patience_s=0.0) as client:
+        async with connect(url, patience_s=0.0, absence_s=0.0) as client:
             is_ready = await client.is_ready()
     except (ChanceryError, ProblemError) as error:
         return Finding("server", is_well=False, detail=error.detail)

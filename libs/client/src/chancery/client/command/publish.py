@@ -10,9 +10,9 @@ from http import HTTPStatus
 from pathlib import Path
 
 from chancery.client.command.output import tell, tell_json
-from chancery.client.command.settings import load_settings, server_token, server_url
+from chancery.client.command.server import server_client
+from chancery.client.command.settings import load_settings
 from chancery.client.errors import ProblemError
-from chancery.client.http import connect
 from chancery.client.workspace import Table, Workspace
 from chancery.events.authority import Visibility
 from chancery.kernel.canonical import Json
@@ -56,7 +56,7 @@ async def run_publish(
     settings = load_settings()
     visibility: Visibility = "restricted" if restricted else "workspace"
     published: list[Json] = []
-    async with connect(server_url(settings), server_token(settings)) as client:
+    async with server_client(settings) as client:
         workspace = client.workspace(workspace_id)
         for item in items:
             told = await _publish(workspace, item, visibility)

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from chancery.client.command.output import tell, tell_json
-from chancery.client.command.settings import load_settings, server_token, server_url
+from chancery.client.command.server import server_client
+from chancery.client.command.settings import load_settings
 from chancery.client.demo.closing import report_lines
-from chancery.client.http import connect
 from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import ID_PATTERN
 from chancery.verify.verify import BUNDLE_BYTES_MAX, verify_bundle
@@ -48,7 +48,7 @@ def _bundle(subject: str) -> bytes:
 
 async def _of_run(run_id: str) -> bytes:
     settings = load_settings()
-    async with connect(server_url(settings), server_token(settings)) as client:
+    async with server_client(settings) as client:
         return await client.bundle(run_id)
 
 

@@ -1,0 +1,1 @@
+"""Kills, pauses and partitions parts of a running system."""

@@ -1,0 +1,1 @@
+"""Plays against the whole system over its public surface."""

@@ -1,0 +1,148 @@
+"""What the command prints: nothing secret, nothing that steers a terminal, ids from file names."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from chancery.client.command.config import redacted
+from chancery.client.command.narration import TerminalNarrator
+from chancery.client.command.output import exit_code, speaking, tell_error, visible
+from chancery.client.command.publish import NothingToPublish, find_items, source_id
+from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
+from chancery.client.demo.telling import Step
+from chancery.client.errors import Problem, ProblemError, Unreachable
+from chancery.kernel.errors import ChanceryError, Conflict, Corrupt, Rejected
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Rejected("no"), 1),
+        (Conflict("no"), 1),
+        (Corrupt("no"), 1),
+        (Unreachable("no"), 3),
+        (ProblemError(Problem(status=404)), 1),
+        (ProblemError(Problem(status=503)), 3),
+    ],
+)
+def test_the_exit_code_says_whether_repeating_may_help(error: ChanceryError, code: int) -> None:
+    assert exit_code(error) == code
+
+
+@given(st.text())
+def test_no_control_character_reaches_a_terminal(text: str) -> None:
+    shown = visible(text)
+
+    assert len(shown) == len(text)
+    assert not any(ord(each) < 0x20 and each not in "\n\t" for each in shown)
+    assert "\x1b" not in shown
+    assert "\x9b" not in shown
+
+
+def test_a_failure_is_one_sentence_beside_the_output(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = Problem(status=422, code="nul_byte", detail="it has a NUL", field="content",
+                      trace_id="ab")  # fmt: skip
+
+    tell_error(ProblemError(problem), as_json=False)
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "chancery: content: it has a NUL (trace ab)\n"
+
+
+def test_a_failure_is_a_document_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_error(Rejected("no", field="title"), as_json=True)
+
+    told = capsys.readouterr().out
+    expected = '{"error":{"code":"rejected","detail":"no","field":"title","trace_id":null}}\n'
+    assert told == expected
+
+
+def test_a_missing_file_is_a_sentence_too(capsys: pytest.CaptureFixture[str]) -> None:
+    from typer import Exit
+
+    with pytest.raises(Exit) as left, speaking(as_json=False):
+        Path("/no/such/file").read_text("utf-8")
+
+    assert left.value.exit_code == 1
+    assert capsys.readouterr().err == "chancery: /no/such/file: no such file or directory\n"
+
+
+def test_settings_are_shown_without_secrets() -> None:
+    settings = CommandSettings(
+        token=SecretStr("hidden"),
+        postgres_dsn=SecretStr("postgresql://a:hidden@h/d"),
+        nats_url="nats://user:hidden@host:4222",
+    )
+
+    shown = redacted(settings)
+
+    assert "hidden" not in str(shown)
+    assert shown["CHANCERY_NATS_URL"] == {"value": "nats://***@host:4222", "from": "environment"}
+    assert shown["CHANCERY_HTTP_PORT"] == {"value": 8080, "from": "default"}
+
+
+def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHANCERY_HTTP_PORT", "many")
+
+    with pytest.raises(InvalidSetting) as refused:
+        load_settings()
+
+    assert refused.value.field == "CHANCERY_HTTP_PORT"
+
+
+@given(st.text(min_size=1))
+def test_every_file_name_becomes_a_valid_id(name: str) -> None:
+    import re
+
+    from chancery.kernel.ids import ID_PATTERN
+
+    assert re.fullmatch(ID_PATTERN, source_id(name))
+
+
+def test_a_folder_becomes_its_files_in_order(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    for name in ("b/Second page.md", "a.txt", "c.csv", "ignored.png"):
+        (tmp_path / name).write_text("text")
+
+    items = list(find_items(tmp_path))
+
+    assert [(item.id, item.media_type) for item in items] == [
+        ("a", "text/plain"),
+        ("b-Second-page", "text/markdown"),
+        ("c", "text/csv"),
+    ]
+
+
+def test_files_that_would_get_one_id_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a b.md").write_text("text")
+    (tmp_path / "a-b.md").write_text("text")
+
+    with pytest.raises(NothingToPublish):
+        list(find_items(tmp_path))
+
+
+def test_a_folder_without_documents_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NothingToPublish):
+        list(find_items(tmp_path))
+
+
+def test_a_story_is_plain_where_there_is_no_terminal_and_content_is_no_markup() -> None:
+    file = io.StringIO()
+    narrator = TerminalNarrator(file)
+
+    narrator.begin("A step")
+    narrator.show("[red]one\x1b[31m[/red]\ntwo")
+    narrator.end(Step("step", 0.5, {}))
+    narrator.close("step: it differs", 1.0, None)
+
+    told = file.getvalue()
+    assert "   | [red]one\ufffd[31m[/red]\n   | two\n" in told
+    assert "\x1b" not in told
+    assert "Not as expected: step: it differs" in told
