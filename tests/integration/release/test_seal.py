@@ -28,10 +28,10 @@ from chancery.release.domain.releases import Release
 from chancery.release.handlers.proposed import SealRun
 from chancery.release.ports.position import Position
 from chancery.runtime.delivery import Delivery
+from tests.integration.release.published import Published
 from tests.integration.release.world import (
     TENANT,
     WORKSPACE,
-    Published,
     World,
     event_of,
 )

@@ -46,7 +46,6 @@ from chancery.events.requests import Caller, Message, Request
 from chancery.events.run import (
     Bounds,
     GatheredMeasure,
-    GatheredPassage,
     ProposedQuote,
     ProposedValue,
     RunAdmitted,
@@ -61,7 +60,7 @@ from chancery.events.topology import (
     query_subject,
     run_subject,
 )
-from chancery.evidence.manifest import Manifest, build_manifest
+from chancery.evidence.manifest import build_manifest
 from chancery.evidence.scope import Scope
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import random_id
@@ -70,6 +69,7 @@ from chancery.store.blobs import Blobs
 from chancery.store.pool import connect as connect_database
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
+from tests.integration.release.published import Published
 
 TENANT = "acme"
 WORKSPACE = "legal"
@@ -82,40 +82,6 @@ _JSON: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 def parse(text: str) -> dict[str, JsonValue]:
     """Return a document as a mapping."""
     return _JSON.validate_json(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A source that was published and indexed."""
-
-    ref: AggregateRef
-    source_id: str
-    revision: int
-    text: str
-    manifest: Manifest
-
-    def passage(self) -> GatheredPassage:
-        """Return the whole first part as a passage."""
-        part = self.manifest.parts[0]
-        return GatheredPassage(
-            key=self.ref.id,
-            revision=self.revision,
-            part_id=part.part_id,
-            start=part.start,
-            end=part.end,
-            extraction_sha256=self.manifest.extraction_sha256,
-        )
-
-    def quote(self, wanted: str) -> ProposedQuote:
-        """Return the selection of the exact text `wanted`."""
-        start = self.text.index(wanted)
-        return ProposedQuote(
-            key=self.ref.id,
-            revision=self.revision,
-            part_id=self.manifest.parts[0].part_id,
-            start=start,
-            end=start + len(wanted),
-        )
 
 
 @dataclass(slots=True)

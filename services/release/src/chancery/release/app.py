@@ -46,6 +46,8 @@ from chancery.runtime.service import Service
 from chancery.store.blobs import Blobs, open_blobs
 from chancery.store.pool import Pool, PoolLimits, check_durability, open_pool
 
+ACQUIRE_TIMEOUT_S = 10.0
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
@@ -84,29 +86,30 @@ async def create_parts(resources: Resources) -> Parts:
         NotDurable: the database may forget committed rows.
         Unavailable: bus or database are away.
     """
-    bus, pool, clock = resources.bus, resources.pool, SystemClock()
-    async with pool.acquire(timeout=10) as connection:
+    async with resources.pool.acquire(timeout=ACQUIRE_TIMEOUT_S) as connection:
         await check_durability(connection)
     authority, index = _projectors(resources)
     await authority.prepare()
     await index.prepare()
+    barrier = Barrier(await log_end_reader(resources.bus, SystemClock()), authority.position)
+    return _assembled(resources, authority, index, barrier)
+
+
+def _assembled(
+    resources: Resources, authority: Projector, index: Projector, barrier: Barrier
+) -> Parts:
+    bus, pool, clock = resources.bus, resources.pool, SystemClock()
     reader, runs, releases = AuthorityReader(pool), Runs(pool), Releases(pool)
-    barrier = Barrier(await log_end_reader(bus, clock), authority.position)
-    gate, conversations = Gate(barrier, reader), Conversations(pool)
-    evidence, relay = EvidenceReader(resources.blobs), Relay(bus, pool)
-    cuts = StreamCuts(bus)
+    conversations, evidence = Conversations(pool), EvidenceReader(resources.blobs)
+    relay, cuts, desk = Relay(bus, pool), StreamCuts(bus), PostgresDesk(pool)
+    gate = Gate(barrier, reader)
     sealer = Sealer(
-        bus,
-        PostgresDesk(pool),
-        cuts,
-        releases,
-        authority.position,
-        key=resources.key,
-        on_sealed=relay.wake,
+        bus, desk, cuts, releases, authority.position, key=resources.key, on_sealed=relay.wake
     )
     ending = Ending(sealer, reader)
     stages = RunEvents(bus, runs, ending)
     discloser = Discloser(gate, reader, runs, releases)
+    bundles = Bundles(cuts, releases, evidence)
     return Parts(
         authority=authority,
         index=index,
@@ -127,7 +130,7 @@ async def create_parts(resources: Resources) -> Parts:
         stages=stages,
         commands=Commands(gate, conversations),
         questions=Questions(gate, reader),
-        disclosures=Disclosures(discloser, conversations, Bundles(cuts, releases, evidence)),
+        disclosures=Disclosures(discloser, conversations, bundles),
         rows=RowsOfRun(runs, discloser),
     )
 
