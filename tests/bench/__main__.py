@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from chancery.events.topology import SERVICES
 from tests.bench.arithmetic import ratio, stages, summary
 from tests.bench.asking import Asker, nats_url, prepare, superuser_dsn
-from tests.bench.memory import SERVERS, memory_by_part, total
+from tests.bench.memory import SERVERS, memory_by_part, processor, processor_by_part, total
 from tests.bench.report import Report, Timed, about, render
 from tests.bench.skeleton import Skeleton, running_skeleton, server_version
 from tests.bench.spans import read_lines, sealed_traces
@@ -42,6 +42,8 @@ class Taken:
     skeleton: list[float] = field(default_factory=list[float])
     document_runs: set[str] = field(default_factory=set[str])
     mixed_runs: set[str] = field(default_factory=set[str])
+    processor: dict[str, float] = field(default_factory=dict[str, float])
+    processor_of_skeleton: float = 0.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -85,11 +87,18 @@ def measure(asks: int, *, command: str) -> Report:
             "document": stages(sealed_traces(lines, taken.document_runs)),
             "mixed": stages(sealed_traces(lines, taken.mixed_runs)),
         },
+        processor_ms=_per_ask(taken),
         up_s={"fresh": round(fresh_s, 2), "existing": round(existing_s, 2)},
         memory=memory,
         memory_of_services=total(memory, SERVICES),
         memory_of_servers=total(memory, SERVERS),
     )
+
+
+def _per_ask(taken: Taken) -> dict[str, float]:
+    """Return processor milliseconds per document question by part, and per run of the skeleton."""
+    parts = {**taken.processor, "skeleton": taken.processor_of_skeleton}
+    return {name: round(1000 * used / len(taken.document), 1) for name, used in parts.items()}
 
 
 async def _measured(system: System, asks: int) -> tuple[Taken, str]:
@@ -98,20 +107,29 @@ async def _measured(system: System, asks: int) -> tuple[Taken, str]:
     async with system.operator() as operator:
         asker = await prepare(operator)
         async with running_skeleton(nats_url(system), dsn) as skeleton:
-            await _block(Taken(), asker, skeleton, WARM_UPS)
+            await _block(Taken(), asker, skeleton, system, count=WARM_UPS)
             taken = Taken()
             for _ in range(BLOCKS):
-                await _block(taken, asker, skeleton, asks // BLOCKS)
+                await _block(taken, asker, skeleton, system, count=asks // BLOCKS)
     return taken, postgres
 
 
-async def _block(taken: Taken, asker: Asker, skeleton: Skeleton, count: int) -> None:
+async def _block(
+    taken: Taken, asker: Asker, skeleton: Skeleton, system: System, *, count: int
+) -> None:
+    before = processor_by_part(system)
     for _ in range(count):
         seconds, run = await asker.ask(asker.scenario.ownership_question)
         taken.document.append(seconds)
         taken.document_runs.add(run)
+    between, hops = processor_by_part(system), processor(skeleton.processes)
     for _ in range(count):
         taken.skeleton.append(await skeleton.ask())
+    after = processor_by_part(system)
+    for name, used in between.items():
+        taken.processor[name] = taken.processor.get(name, 0.0) + used - before[name]
+    servers = sum(after[name] - between[name] for name in SERVERS)
+    taken.processor_of_skeleton += servers + processor(skeleton.processes) - hops
     for _ in range(max(1, count // 2)):
         seconds, run = await asker.ask(asker.scenario.mixed_question)
         taken.mixed.append(seconds)

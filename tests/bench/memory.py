@@ -1,9 +1,9 @@
-"""How much memory a running system takes, by part."""
+"""How much memory and processor time a running system takes, by part."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypedDict
 
 import psutil
@@ -32,6 +32,18 @@ def memory_by_part(system: System) -> dict[str, Memory]:
             found[name] = _memory(list(_family(process)))
     found["supervisor"] = _memory([psutil.Process(system.supervisor.pid)])
     return found
+
+
+def processor_by_part(system: System) -> dict[str, float]:
+    """Return the seconds of processor time that each service and server has used so far."""
+    found = ((name, system.child(name)) for name in (*SERVICES, *SERVERS))
+    return {name: processor(_family(each)) for name, each in found if each is not None}
+
+
+def processor(processes: Iterable[psutil.Process]) -> float:
+    """Return the seconds of processor time that these processes have used so far."""
+    used = [process.cpu_times() for process in processes]
+    return sum(each.user + each.system for each in used)
 
 
 def total(parts: dict[str, Memory], names: tuple[str, ...]) -> Memory:

@@ -49,6 +49,7 @@ class Report(TypedDict):
     asks: Timed
     ratio: dict[str, float]
     stages: dict[str, list[Stage]]
+    processor_ms: dict[str, float]
     up_s: dict[str, float]
     memory: dict[str, Memory]
     memory_of_services: Memory
@@ -94,6 +95,10 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"{f'stages of a {kind} question':<46}{'starts ms':>12}{'takes ms':>12}"
         for stage in found:
             yield f"{stage['name']:<46}{stage['starts_ms']:>12.1f}{stage['takes_ms']:>12.1f}"
+    yield ""
+    yield "processor ms per document question (the skeleton's with its servers)"
+    for name, used in report["processor_ms"].items():
+        yield f"{name:<34}{used:>10.1f}"
     yield ""
     yield f"{'memory':<34}{'processes':>10}{'RSS MB':>10}{'PSS MB':>10}"
     for name, part in report["memory"].items():

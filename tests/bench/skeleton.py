@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import psutil
+
 from chancery.bus.connection import Connection, connect
 from chancery.bus.provision import apply
 from chancery.bus.publish import Outgoing, publish_message
@@ -41,6 +43,7 @@ class Skeleton:
     """The running skeleton as its one client sees it."""
 
     bus: Connection
+    processes: list[psutil.Process]
     ended: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
 
     async def ask(self) -> float:
@@ -74,11 +77,12 @@ async def running_skeleton(nats_url: str, superuser_dsn: str) -> AsyncGenerator[
             await connection.execute(_QUERIES["create_marks"])
         async with connect(nats_url, name="bench-client") as bus:
             await apply(bus, plan.PLAN)
-            skeleton = Skeleton(bus)
-            subscription = await bus.subscribe(f"{plan.NUDGES}.*", skeleton.note)
-            with _processes({NATS_VARIABLE: nats_url, DSN_VARIABLE: database.superuser_dsn}):
+            settings = {NATS_VARIABLE: nats_url, DSN_VARIABLE: database.superuser_dsn}
+            with _processes(settings) as processes:
+                skeleton = Skeleton(bus, processes)
+                subscription = await bus.subscribe(f"{plan.NUDGES}.*", skeleton.note)
                 yield skeleton
-            await subscription.unsubscribe()
+                await subscription.unsubscribe()
             for stream in plan.STREAMS:
                 await bus.jetstream.delete_stream(stream.name)
     finally:
@@ -92,7 +96,7 @@ async def server_version(superuser_dsn: str) -> str:
 
 
 @contextmanager
-def _processes(settings: dict[str, str]) -> Generator[None]:
+def _processes(settings: dict[str, str]) -> Generator[list[psutil.Process]]:
     started = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.bench.hop", name],
@@ -105,7 +109,7 @@ def _processes(settings: dict[str, str]) -> Generator[None]:
     try:
         for process in started:
             _await_ready(process)
-        yield
+        yield [psutil.Process(process.pid) for process in started]
     finally:
         for process in started:
             process.kill()
