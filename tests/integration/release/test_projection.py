@@ -23,8 +23,10 @@ from chancery.events.topology import (
     RELEASE_AUTHORITY,
     consumer,
 )
+from chancery.kernel.clock import SystemClock
 from chancery.kernel.ids import random_id
 from chancery.release.adapters.authority_rows import AuthorityApplier
+from chancery.release.adapters.log_end import ask_leader, log_end_reader, raise_fence
 from chancery.release.adapters.projector import Projector
 from chancery.release.errors import ForeignLog
 from chancery.release.ports.position import Position
@@ -228,3 +230,26 @@ async def test_a_second_projector_stands_by_and_takes_over(
 
         assert first.is_writer is False
         assert was_writer is False
+
+
+async def test_either_end_of_the_log_lies_above_what_was_acknowledged(
+    nats_url: str, database: Database
+) -> None:
+    async with provisioned(nats_url) as bus:
+        acknowledged = await fill(bus, 2)
+        clock = SystemClock()
+
+        leader = await ask_leader(bus)
+        fence = await raise_fence(bus, clock)
+        chosen = await (await log_end_reader(bus, clock))()
+
+        assert leader == acknowledged
+        assert (fence, chosen) == (acknowledged + 1, acknowledged + 1)
+        async with running(projector(bus, database)) as subject:
+            await subject.position.wait(fence, timeout_s=10)
+        rows, digest = await dump(database)
+        await forget(database)
+        await raise_fence(bus, clock)
+        async with running(projector(bus, database)) as again:
+            await again.position.wait(fence + 1, timeout_s=10)
+        assert await dump(database) == (rows, digest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pydantic import BaseModel
 
 from chancery.bus.connection import Connection
@@ -36,18 +38,26 @@ async def log_end_reader(connection: Connection, clock: Clock) -> ReadEnd:
     """
     info = await connection.api(f"STREAM.INFO.{AUTHORITY}", None, _StreamInfo)
 
-    async def ask_leader() -> int:
-        state = await last_sequence(connection, AUTHORITY, timeout_s=TIMEOUT_S)
-        return state.last
+    if info.config.num_replicas == 1:
+        return partial(ask_leader, connection)
+    return partial(raise_fence, connection, clock)
 
-    async def raise_fence() -> int:
-        # An old leader may answer a read with a stale end; an acknowledged publish cannot.
-        published = await publish(
-            connection, FENCE_SUBJECT, _fence(clock), timeout_s=TIMEOUT_S, ttl_s=FENCE_TTL_S
-        )
-        return published.sequence
 
-    return ask_leader if info.config.num_replicas == 1 else raise_fence
+async def ask_leader(connection: Connection) -> int:
+    """Return the leader's last sequence: exact on a stream that has one copy."""
+    state = await last_sequence(connection, AUTHORITY, timeout_s=TIMEOUT_S)
+    return state.last
+
+
+async def raise_fence(connection: Connection, clock: Clock) -> int:
+    """Return the position of a fresh fence; it is gone from the log after an hour.
+
+    An old leader may answer a read with a stale end; an acknowledged publish is a quorum write.
+    """
+    published = await publish(
+        connection, FENCE_SUBJECT, _fence(clock), timeout_s=TIMEOUT_S, ttl_s=FENCE_TTL_S
+    )
+    return published.sequence
 
 
 def _fence(clock: Clock) -> Event:

@@ -23,7 +23,6 @@ from typing import Literal, TypeAlias
 
 from chancery.attest.signing import SigningKey
 from chancery.authority.release import Allow, Deny, Reason, decide_release
-from chancery.bus.connection import Connection as Bus
 from chancery.events.topology import nudge_subject
 from chancery.evidence.receipt import CutRecord
 from chancery.kernel.errors import Unavailable
@@ -32,6 +31,7 @@ from chancery.release.domain.runs import Run
 from chancery.release.domain.sealing import Cut, Decided, sealed_rows
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.errors import AlreadySealed, BehindLog
+from chancery.release.ports import Nudges
 from chancery.release.ports.position import Position
 from chancery.release.ports.stores import CutLog, ReleaseStore, SealDesk
 from chancery.runtime.logging import get_logger
@@ -64,7 +64,7 @@ _Attempt: TypeAlias = Sealing | _Moved | _Behind
 class Sealer:
     """Carries drafts through the protocol; `on_sealed` wakes the relay."""
 
-    bus: Bus
+    nudges: Nudges
     desk: SealDesk
     cuts: CutLog
     releases: ReleaseStore
@@ -168,13 +168,13 @@ class Sealer:
     async def _announce(self, draft: Draft) -> None:
         # Step 8. The event itself goes through the outbox; this only shortens the wait.
         self.on_sealed()
-        await nudge(self.bus, draft.run)
+        await nudge(self.nudges, draft.run)
 
 
-async def nudge(bus: Bus, run: Run) -> None:
+async def nudge(nudges: Nudges, run: Run) -> None:
     """Tell subscribers on core NATS that a run has something new; losing it loses nothing."""
     try:
-        await bus.send(nudge_subject(run.tenant, run.run_id), b"")
+        await nudges.send(nudge_subject(run.tenant, run.run_id), b"")
     except Unavailable:
         _log.warning("nudge was not sent", run_id=run.run_id)
 

@@ -38,3 +38,11 @@ class Responders(Protocol):
     ) -> None:
         """Answer the requests on `subject`."""
         ...
+
+
+class Nudges(Protocol):
+    """Core NATS, for messages whose loss loses nothing; the bus connection is one."""
+
+    async def send(self, subject: str, payload: bytes) -> None:
+        """Publish without an acknowledgement."""
+        ...
