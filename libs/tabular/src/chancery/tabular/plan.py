@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chancery.tabular.eligibility import Eligibility, eligibility
+from chancery.tabular.expansion import check_expansion
 from chancery.tabular.gate import GatedQuery, gate
 from chancery.tabular.lineage import Reads, reads_of, tables_of
 from chancery.tabular.schema import TableSchema
@@ -30,8 +31,9 @@ def plan(sql: str, schemas: Sequence[TableSchema]) -> Plan:
     """Return the plan of `sql` over the tables the caller may see; nothing runs.
 
     Raises:
-        Rejected: as `gate`, `tables_of` and `reads_of`.
+        Rejected: as `gate`, `tables_of`, `check_expansion` and `reads_of`.
     """
     query = gate(sql)
     tables = tables_of(query, schemas)
+    check_expansion(query, tables)
     return Plan(query, tables, reads_of(query, tables), eligibility(query, tables))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self
 
 from chancery.kernel.errors import Unavailable
+from chancery.tabular.engine import parser
 from chancery.tabular.jobs import (
     CARRIED_BYTES_MAX,
     Limits,
@@ -19,7 +21,7 @@ from chancery.tabular.jobs import (
     reply_bytes_max,
     rows_job,
 )
-from chancery.tabular.plan import plan
+from chancery.tabular.plan import Plan, plan
 from chancery.tabular.preview import Preview, preview_of
 from chancery.tabular.schema import TableSchema
 from chancery.tabular.spares import Spares
@@ -40,10 +42,12 @@ class WorkerPool:
         self._limits = limits
         self._turn = asyncio.Semaphore(concurrency)
         self._spares = Spares(concurrency)
+        self._planner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sql-plan")
 
     async def __aenter__(self) -> Self:
         """Start the first processes ahead."""
         await asyncio.to_thread(self._spares.open)
+        await asyncio.get_running_loop().run_in_executor(self._planner, parser)
         return self
 
     async def __aexit__(
@@ -54,6 +58,7 @@ class WorkerPool:
     ) -> None:
         """End the waiting processes."""
         await asyncio.to_thread(self._spares.close)
+        self._planner.shutdown(wait=False, cancel_futures=True)
 
     @property
     def spare_pid(self) -> int | None:
@@ -67,7 +72,7 @@ class WorkerPool:
             Rejected: with a stable code (`refusals.TEXTS`), never the engine's text.
             Unavailable: `sql_busy` when no process becomes free in time.
         """
-        planned = plan(sql, [each.schema for each in tables])
+        planned = await self._planned(sql, tables)
         named = {each.name for each in planned.tables}
         used = sorted((t for t in tables if t.schema.name in named), key=lambda t: t.schema.name)
         frames = await self._exchange(
@@ -90,7 +95,7 @@ class WorkerPool:
         Raises:
             Rejected: as `query`.
         """
-        planned = plan(sql, [table.schema])
+        planned = await self._planned(sql, [table])
         job = query_job(planned, [table], self._limits, carried=True)
         reply_max = reply_bytes_max(self._limits.preview_bytes_max + CARRIED_BYTES_MAX)
         frames = await self._exchange(job, self._limits.query_s, reply_max)
@@ -130,6 +135,12 @@ class WorkerPool:
         job = convert_job(data, declared, self._limits)
         limits = self._limits
         return read_snapshot(await self._exchange(job, limits.convert_s, limits.message_bytes_max))
+
+    async def _planned(self, sql: str, tables: Sequence[Table | RowTable]) -> Plan:
+        """Plan in a thread: a hostile statement takes a while, and the service goes on."""
+        schemas = [each.schema for each in tables]
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._planner, plan, sql, schemas)
 
     async def _exchange(
         self, frames: Sequence[bytes], deadline_s: float, reply_max: int
