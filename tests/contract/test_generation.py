@@ -18,8 +18,11 @@ EXAMPLE = "examples/run.expired.v1/minimal.json"
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Return a copy of contracts/ outside any repository."""
-    return Path(shutil.copytree(CONTRACTS, tmp_path / "contracts"))
+    """Return a copy of contracts/ outside any repository, in step with the code."""
+    folder = Path(shutil.copytree(CONTRACTS, tmp_path / "contracts"))
+    files.write(folder, contracts.generate())
+    examples.add(folder, examples.examples())
+    return folder
 
 
 def git(root: Path, *arguments: str) -> None:
