@@ -214,6 +214,7 @@ class _Builder:
                 start=selection.start,
                 end=selection.end,
                 text=text,
+                page=document.manifest.page(selection.start),
             )
         )
         self._use(entry)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from chancery.authority.names import policy_ref, workspace_ref
 from chancery.authority.policies import effective_policy
-from chancery.authority.states import PolicyState
 from chancery.events.commands import (
     ConversationCreated,
     CreateConversation,
@@ -18,7 +17,7 @@ from chancery.kernel.errors import NotFound
 from chancery.kernel.ids import derived_id
 from chancery.release.domain.conversations import Conversation, Posting
 from chancery.release.errors import PolicyNotCurrent
-from chancery.release.handlers.gate import Gate, Visitor, not_found, require_member
+from chancery.release.handlers.gate import Gate, Visitor, not_found, policy_in, require_member
 from chancery.release.ports.stores import ConversationStore
 
 
@@ -93,7 +92,7 @@ def _check_policy(visitor: Visitor, workspace_id: str, body: PostMessage) -> Non
     Raises:
         PolicyNotCurrent: naming the field.
     """
-    policy = effective_policy(visitor.snapshot.typed(policy_ref(workspace_id), PolicyState))
+    policy = effective_policy(policy_in(visitor.snapshot, workspace_id))
     wanted = body.bounds.policy_revision
     if wanted is not None and wanted != policy.policy_revision:
         message = "bounds.policy_revision is not the workspace's current one; read the policy again"

@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chancery.authority.access import authenticate, has_right, role_in
-from chancery.authority.names import AggregateRef, principal_ref, tenant_ref, workspace_ref
-from chancery.authority.states import PrincipalState, TenantState, WorkspaceState
+from chancery.authority.names import (
+    AggregateRef,
+    policy_ref,
+    principal_ref,
+    tenant_ref,
+    workspace_ref,
+)
+from chancery.authority.states import PolicyState, PrincipalState, TenantState, WorkspaceState
 from chancery.events.requests import Caller
-from chancery.kernel.errors import Denied, NotFound
+from chancery.kernel.errors import Denied, NotFound, Unavailable
 from chancery.release.domain.snapshot import Snapshot
 from chancery.release.handlers.barrier import Barrier
 from chancery.release.ports.stores import AuthorityReads
@@ -68,6 +74,19 @@ def require_member(visitor: Visitor, workspace_id: str) -> None:
     role = role_in(visitor.principal, workspace_id)
     if workspace is None or workspace.closed or not has_right(role, "reader"):
         raise not_found("workspace")
+
+
+def policy_in(snapshot: Snapshot, workspace_id: str) -> PolicyState | None:
+    """Return the policy that was set in a workspace; one that cannot be read is not "none".
+
+    Raises:
+        Unavailable: its aggregate is frozen.
+    """
+    ref = policy_ref(workspace_id)
+    if ref in snapshot.frozen:
+        message = "the workspace's policy cannot be read by this version"
+        raise Unavailable(message, code="policy_unreadable")
+    return snapshot.typed(ref, PolicyState)
 
 
 def not_found(noun: str) -> NotFound:

@@ -17,7 +17,6 @@ from chancery.authority.names import (
 from chancery.authority.policies import effective_policy, policy_hash
 from chancery.authority.states import (
     DatasetState,
-    PolicyState,
     PrincipalState,
     TenantState,
     WorkspaceState,
@@ -38,7 +37,7 @@ from chancery.events.queries import (
 from chancery.events.requests import Request
 from chancery.release.domain.admission import Resource
 from chancery.release.domain.views import pinned_revision, resource_view
-from chancery.release.handlers.gate import Gate, Visitor, not_found, require_member
+from chancery.release.handlers.gate import Gate, Visitor, not_found, policy_in, require_member
 from chancery.release.ports.stores import AuthorityReads
 
 
@@ -128,7 +127,7 @@ class Questions:
     async def policy(self, request: Request[OfWorkspace]) -> PolicyView:
         """Tell a member the answer policy of a workspace."""
         visitor = await self._member(request)
-        state = visitor.snapshot.typed(policy_ref(request.body.workspace_id), PolicyState)
+        state = policy_in(visitor.snapshot, request.body.workspace_id)
         policy = effective_policy(state)
         return PolicyView(
             policy_revision=policy.policy_revision,

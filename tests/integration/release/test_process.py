@@ -1,0 +1,94 @@
+"""The service as a process: it becomes ready, stops when told, and refuses a foreign log."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import Process
+from pathlib import Path
+
+import pytest
+
+from chancery.bus.connection import connect
+from chancery.bus.provision import apply
+from chancery.events.topology import AUTHORITY
+from chancery.testkit.postgres import Database
+from chancery.testkit.waiting import eventually
+
+pytestmark = pytest.mark.integration
+
+
+async def started(nats_url: str, database: Database, folder: Path) -> tuple[Process, Path]:
+    port_file = folder / "port"
+    port_file.unlink(missing_ok=True)
+    environment = {
+        **os.environ,
+        "CHANCERY_NATS_URL": nats_url,
+        "CHANCERY_POSTGRES_DSN": database.dsn("release"),
+        "CHANCERY_BLOBS_URL": f"file://{folder}/blobs",
+        "CHANCERY_SIGNING_KEY": "07" * 32,
+        "CHANCERY_MANAGEMENT_PORT": "0",
+        "CHANCERY_MANAGEMENT_PORT_FILE": str(port_file),
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "chancery.release",
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    return process, port_file
+
+
+def port_in(port_file: Path) -> int | None:
+    text = port_file.read_text().strip() if port_file.exists() else ""
+    return int(text) if text else None
+
+
+async def status_of(port_file: Path) -> int:
+    """Return the HTTP status of /readyz, 0 while nobody answers."""
+    port = port_in(port_file)
+    if port is None:
+        return 0
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return 0
+    writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    line = await reader.readline()
+    writer.close()
+    return int(line.split()[1])
+
+
+async def ended(process: Process) -> tuple[int, str]:
+    async with asyncio.timeout(20):
+        output, _ = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, output.decode()
+
+
+async def test_it_becomes_ready_stops_when_told_and_refuses_a_foreign_log(
+    nats_url: str, database: Database, tmp_path: Path
+) -> None:
+    async with connect(nats_url, name="test") as bus:
+        await apply(bus)
+        process, port_file = await started(nats_url, database, tmp_path)
+
+        async def is_ready() -> bool:
+            return await status_of(port_file) == 200
+
+        await eventually(is_ready, 30)
+        process.send_signal(signal.SIGTERM)
+        code, _ = await ended(process)
+
+        await bus.jetstream.delete_stream(AUTHORITY)
+        await apply(bus)
+        process, _ = await started(nats_url, database, tmp_path)
+        refused, output = await ended(process)
+
+    assert code == 0
+    assert refused == 1
+    assert "was created again since the projection was built" in output
