@@ -171,7 +171,7 @@ LEAKS = [
     "select t.topsecretvalue('x') from t",
     "select word from topsecretvalue",
 ]
-BOMBS = [
+BOMBS = (
     "select count(*) from t a, t b, t c, t d where a.id + b.id < c.id * d.id",
     "select length(string_agg(a.word || b.word || a.number, ',')) from t a, t b",
     "select max(length(s)) from (select " + "replace(" * 12 + "word" + ", 'e', 'eeeeeeee')" * 12
@@ -180,11 +180,10 @@ BOMBS = [
     + "".join(f", a{n} as (select s || s as s from a{n - 1 if n else ''})" for n in range(26))
     + " select max(length(s)) from a25",
     "select count(*) from (select a.id from t a, t b order by a.word || b.word, b.number || a.id)",
-    "select sum(x) from (select sum(a.id) over (order by b.id rows between 100000 preceding"
-    + " and 100000 following) as x from t a, t b)",
+    "select sum(x) from (select sum(a.id) over (order by b.id rows 99999 preceding) x from t a, t b)",
     "select count(distinct a.word || b.id || c.id) from t a, t b, t c",
     "select median(a.id * b.id * c.id) from t a, t b, t c",
-]  # fmt: skip
+)  # fmt: skip
 GROWTHS = [
     "select id+id as x0" + "".join(f", x{n}+x{n} as x{n + 1}" for n in range(60)) + " from t",
     "select id+id as a" + "".join(", a+a as a" for _ in range(60)) + " from t where a > 0",

@@ -19,6 +19,7 @@ TEXTS: Mapping[str, str] = {
     "sql_lineage_disagrees": "the columns that sql reads cannot be proven; simplify it",
     "sql_not_bindable": "sql does not fit the columns or types of the tables it reads",
     "sql_result_type": "sql returns a type that a preview cannot carry; cast it to a plain type",
+    "sql_result_value": "sql returns a date outside the years 1 to 9999; cast it to text",
     "sql_timeout": "sql ran longer than it may; select less",
     "sql_resources": "sql needed more memory than it may use; select less",
     "sql_failed": "sql failed while it ran, for instance in a cast or by overflow",

@@ -1,8 +1,9 @@
 """Exact text forms of values: the canonical one that is hashed, the display one that people read.
 
 Canonical forms: integers and decimals in plain digits at their scale, DOUBLE as the shortest text
-that reads back the same (`NaN`, `Infinity`, `-Infinity` as tokens), `true` and `false`, dates and
-timestamps in ISO 8601 (with a zone: in UTC, ending in Z). NULL is None, never a text.
+that reads back the same (`NaN`, `Infinity`, `-Infinity` as tokens, no negative zero), `true` and
+`false`, dates and timestamps in ISO 8601 (with a zone: in UTC, ending in Z). NULL is None, never a
+text.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TypeAlias
 
 from chancery.tabular.schema import Family, decimal_scale, family_of
 
+_EDGES = frozenset({(1, 1, 1), (9999, 12, 31)})
 Scalar: TypeAlias = None | bool | int | float | Decimal | str | date | datetime
 """A value as DuckDB's client hands it over."""
 
@@ -53,6 +55,11 @@ def parse(text: str | None, duckdb_type: str) -> Scalar:
     if canonical(value, duckdb_type) != text:
         raise Unrepresentable(duckdb_type)
     return value
+
+
+def is_edge(value: object) -> bool:
+    """Return whether DuckDB's client may mean an infinite date or moment by `value`."""
+    return isinstance(value, date) and (value.year, value.month, value.day) in _EDGES
 
 
 def display(text: str | None, duckdb_type: str) -> str:
@@ -98,7 +105,7 @@ def _double_text(value: float) -> str:
         return NAN
     if math.isinf(value):
         return INFINITY if value > 0 else "-" + INFINITY
-    return repr(value)
+    return repr(value + 0.0)  # -0.0 becomes 0.0: they are equal, so which one MIN finds is chance
 
 
 def _moment_text(value: datetime, *, zoned: bool) -> str:

@@ -22,7 +22,7 @@ from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, q
 from chancery.tabular.snapshot import convert_csv
 from chancery.tabular.tree import as_integer, as_object, as_text, texts
 from chancery.tabular.twin import check_reads, create_tables, open_twin
-from chancery.tabular.values import Unrepresentable, canonical
+from chancery.tabular.values import Unrepresentable, canonical, is_edge
 
 INPUT_BYTES_MAX = 1024 * 1024 * 1024
 _SEPARATOR_BYTES = 1
@@ -65,7 +65,7 @@ def _answer(frames: Sequence[bytes], twin: Engine, engine: Engine) -> list[bytes
     except EngineFailure as failure:
         return [_error(failure.code)]
     except Unrepresentable:
-        return [_error("sql_result_type")]
+        return [_error("sql_result_value")]
     except ChanceryError as error:
         return [_error(error.code, error)]
     except MemoryError:
@@ -177,15 +177,35 @@ def _reply(
     skipped = as_integer(bounds["offset"])
     batch_rows = min(rows_max + 1, 1_000)
     rows: list[Json] = []
+    doubtful: set[int] = set()
     for number, values in enumerate(_rows(engine, select, batch_rows)):
         if number < skipped:
             continue
         row = [canonical(v, t) for v, (_, t) in zip(values, columns, strict=False)]
         left_bytes -= len(canonical_bytes(row)) + _SEPARATOR_BYTES
         if left_bytes < 0 or len(rows) == rows_max:
+            _check_finite(engine, select, columns, doubtful)
             return _encoded(columns, rows, truncated=True)
+        doubtful.update(index for index, value in enumerate(values) if is_edge(value))
         rows.append(row)
+    _check_finite(engine, select, columns, doubtful)
     return _encoded(columns, rows, truncated=False)
+
+
+def _check_finite(
+    engine: Engine, select: str, columns: Sequence[tuple[str, str]], doubtful: set[int]
+) -> None:
+    """Refuse infinite moments: DuckDB's client hands them over as the last day of year 9999."""
+    if not doubtful:
+        return
+    names = ", ".join(f"c{index}" for index in range(len(columns)))
+    infinite = " OR ".join(f"isinf(c{index})" for index in sorted(doubtful))
+    found = engine.fetch(
+        f"SELECT count(*) FROM ({select}) AS result({names}) WHERE {infinite}",  # noqa: S608
+        rows_max=1,
+    )
+    if found[0][0] != 0:
+        raise EngineFailure("sql_result_value")
 
 
 def _rows(engine: Engine, select: str, batch_rows: int) -> Iterator[tuple[object, ...]]:
