@@ -285,3 +285,79 @@ async def test_a_day_that_no_calendar_has_is_refused(day: str) -> None:
 
     assert response.status_code == 422
     assert response.json()["field"] == "date"
+
+
+def published() -> World:
+    """Return a world in which any upload is published."""
+    world = World()
+    world.owners.answers["query.ingestion.upload-permission.v1"] = commands.Outcome(
+        sequence=1, changed=False
+    )
+    world.owners.answers["command.ingestion.publish-revision.v1"] = commands.PublishedOutcome(
+        key="k", revision=1, sequence=1, content_sha256="0" * 64, event_id="e", changed=True
+    )
+    return world
+
+
+@pytest.mark.req("EV-14")
+async def test_a_form_sent_again_under_one_key_is_the_same_request() -> None:
+    world = published()
+    key = {"Idempotency-Key": "once"}
+
+    async with world.client() as client:
+        for text in (b"same", b"same", b"other"):
+            response = await client.post(
+                f"{SOURCES}/s/revisions",
+                files={"file": ("page.txt", text, "text/plain")},
+                headers=key,
+            )
+            assert response.status_code == 202
+
+    first, again, other = (
+        request.request_sha256
+        for subject, request in world.owners.asked
+        if subject.startswith("command.")
+    )
+    assert first == again
+    assert other != first
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("multipart/form-data", b"x"),
+        ("multipart/form-data; boundary=b", b"x"),
+        ("multipart/form-data; boundary=b", b"--b--\r\n"),
+        (
+            "multipart/form-data; boundary=b",
+            b'--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nno file\r\n--b--\r\n',
+        ),
+    ],
+)
+async def test_a_form_without_its_one_file_is_refused_by_name(
+    content_type: str, body: bytes
+) -> None:
+    world = published()
+
+    async with world.client() as client:
+        response = await client.post(
+            f"{SOURCES}/s/revisions", content=body, headers={"Content-Type": content_type}
+        )
+
+    assert response.status_code == 422
+    assert response.json()["code"] == "malformed_form"
+
+
+async def test_a_packed_body_is_refused_by_the_name_of_its_header() -> None:
+    world = published()
+
+    async with world.client() as client:
+        response = await client.post(
+            f"{SOURCES}/s/revisions",
+            content=b"\x1f\x8b",
+            headers={"Content-Type": "text/plain", "Content-Encoding": "gzip"},
+        )
+
+    assert response.status_code == 422
+    assert response.json()["field"] == "Content-Encoding"
+    assert world.owners.asked == []

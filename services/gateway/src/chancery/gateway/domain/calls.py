@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeVar
 
 from chancery.authority.tokens import parse_token, proof_of
 from chancery.events.requests import Caller, Message, Request
+from chancery.gateway.domain.media import essence
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Denied, Rejected
 from chancery.kernel.ids import derived_id
@@ -14,6 +16,7 @@ from chancery.kernel.ids import derived_id
 Sent = TypeVar("Sent", bound=Message)
 
 KEY_CHARACTERS_MAX = 200
+_BOUNDARY = re.compile(r'boundary="?([^";]+)', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +79,11 @@ def checked_key(value: str) -> str:
 
 
 def body_hash(content_type: str, body: bytes) -> str:
-    """Return the hash by which two bodies under one idempotency key are compared."""
-    return sha256_hex(f"{content_type}\n".encode() + body)
+    """Return the hash by which two bodies under one idempotency key are compared.
+
+    A client draws a new boundary each time it sends a multipart body, so that one does not count.
+    """
+    media_type = essence(content_type)
+    found = _BOUNDARY.search(content_type) if media_type == "multipart/form-data" else None
+    compared = body if found is None else body.replace(found[1].encode("latin-1"), b"")
+    return sha256_hex(f"{media_type}\n".encode() + compared)

@@ -66,7 +66,7 @@ class Intake:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         try:
-            _check_once(headers)
+            _check_headers(headers)
             caller, key = caller_of(headers.get("authorization")), _key(headers)
             body = await self._body(scope, headers, receive)
             _check_body(headers, body, is_upload=_is_upload(scope))
@@ -127,12 +127,15 @@ def _is_upload(scope: Scope) -> bool:
     return scope["path"].endswith(UPLOAD_SUFFIXES)
 
 
-def _check_once(headers: Headers) -> None:
-    """Refuse what two readers of one request could understand differently."""
+def _check_headers(headers: Headers) -> None:
+    """Refuse what two readers of one request could understand differently, packed bodies too."""
     for name in _ONCE:
         if len(headers.getlist(name)) > 1:
             message = f"send the header {name} once"
             raise Rejected(message, field=name, code="repeated_header")
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        message = "send the body as it is, without a Content-Encoding"
+        raise UnsupportedMediaType(message, field="Content-Encoding")
     if "transfer-encoding" in headers and "content-length" in headers:
         message = "send either Content-Length or Transfer-Encoding, not both"
         raise Rejected(message, field="content-length", code="ambiguous_length")
@@ -169,7 +172,7 @@ def _call(scope: Scope, headers: Headers, body: bytes, caller: Caller, key: str)
         caller=caller,
         route=f"{scope['method']} {scope['path']}",
         idempotency_key=key,
-        request_sha256=body_hash(essence(headers.get("content-type", "")), body),
+        request_sha256=body_hash(headers.get("content-type", ""), body),
         traceparent=current_traceparent(),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fastapi import Request
 from pydantic import ValidationError
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 
 from chancery.events import commands
 from chancery.gateway.domain.bodies import RevisionBody
@@ -69,9 +70,12 @@ def _from_json(body: bytes) -> Upload:
 
 
 async def _from_form(request: Request) -> Upload:
-    async with request.form(max_files=1, max_fields=0) as form:
-        file = form.get("file")
-        if not isinstance(file, UploadFile):
-            message = "send exactly one part named file"
-            raise Rejected(message, field="file", code="invalid_request")
-        return Upload(essence(file.content_type or ""), await file.read())
+    message = "send a multipart form with exactly one part, a file named file"
+    try:
+        async with request.form(max_files=1, max_fields=0) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise Rejected(message, field="file", code="malformed_form")
+            return Upload(essence(file.content_type or ""), await file.read())
+    except HTTPException as error:
+        raise Rejected(message, field="body", code="malformed_form") from error
