@@ -229,3 +229,21 @@ def _still_serving(cluster: Path) -> bool:
         for process in psutil.process_iter(["cmdline", "cwd"])
         if process.status() != psutil.STATUS_ZOMBIE
     )
+
+
+async def test_the_log_of_postgres_repeats_no_content(servers: Servers) -> None:
+    server, _ = servers.postgres()
+    canary = "canary-of-content"
+
+    async with connect(server.dsn(), name="test") as database:
+        await database.execute("CREATE TEMP TABLE kept (word text PRIMARY KEY)")
+        await database.execute("INSERT INTO kept VALUES ($1)", canary)
+        with pytest.raises(asyncpg.UniqueViolationError, match=r"kept_pkey"):
+            await database.execute("INSERT INTO kept VALUES ($1)", canary)
+        with pytest.raises(asyncpg.DataError):
+            await database.execute("SELECT $1::text::jsonb", f'{{"{canary}": "\\u0000"}}')
+
+    log = server.spec.log_path.read_text("utf-8")
+    assert "duplicate key" in log
+    assert "unsupported Unicode" in log
+    assert canary not in log

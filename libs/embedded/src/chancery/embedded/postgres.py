@@ -40,6 +40,8 @@ SETTINGS = {
     "log_min_error_statement": "panic",
     "log_parameter_max_length": "0",
     "log_parameter_max_length_on_error": "0",
+    # Nor what an error quotes of it: DETAIL and CONTEXT repeat values of rows and JSON.
+    "log_error_verbosity": "terse",
 }
 """Set on the command line, so that nothing in the cluster's own files outranks them."""
 
