@@ -16,7 +16,7 @@ from chancery.events.topology import run_subject
 from chancery.gateway.domain.frames import HEARTBEAT, frame, resume_after
 from chancery.gateway.handlers.edge import Context, Here, PathId, disclosed
 from chancery.kernel.clock import SystemClock
-from chancery.kernel.errors import ChanceryError
+from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.kernel.ids import derived_id
 
 router = APIRouter(prefix="/v1/runs", tags=["ask"])
@@ -124,8 +124,8 @@ async def _next_rows(
     await nudged
     try:
         return await _rows(here, run_id, after)
-    except ChanceryError as error:
-        if error.code == "unavailable":
-            await asyncio.sleep(POLL_S)
-            return queries.EventRows(rows=(), ended=False)
+    except Unavailable:
+        await asyncio.sleep(POLL_S)
+        return queries.EventRows(rows=(), ended=False)
+    except ChanceryError:
         return queries.EventRows(rows=(), ended=True)
