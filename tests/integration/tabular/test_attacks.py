@@ -180,7 +180,7 @@ BOMBS = (
     + "".join(f", a{n} as (select s || s as s from a{n - 1 if n else ''})" for n in range(26))
     + " select max(length(s)) from a25",
     "select count(*) from (select a.id from t a, t b order by a.word || b.word, b.number || a.id)",
-    "select sum(x) from (select sum(a.id) over (order by b.id rows 99999 preceding) x from t a, t b)",
+    "select sum(x) from (select sum(a.id) over (order by b.id rows 999 preceding) x from t a, t b)",
     "select count(distinct a.word || b.id || c.id) from t a, t b, t c",
     "select median(a.id * b.id * c.id) from t a, t b, t c",
 )  # fmt: skip
@@ -228,7 +228,7 @@ async def test_no_refusal_carries_data_or_a_name_of_the_statement(
     codes = [await refusal_of(pool, sql, table) for sql in LEAKS]
 
     assert all(code.startswith("sql_") for code in codes), list(zip(codes, LEAKS, strict=True))
-    assert {"sql_failed", "sql_unknown_column", "sql_feature_not_allowed"} <= set(codes)
+    assert {"sql_failed", "sql_unknown_column", "sql_feature_function"} <= set(codes)
 
 
 async def test_a_bomb_ends_its_own_process_only(pool: WorkerPool, table: Table) -> None:

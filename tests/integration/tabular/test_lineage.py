@@ -58,9 +58,7 @@ NO_COLUMN_NAMES = frozenset(
 own: a whole row, a row number or a session value is answered as a column that does not exist."""
 
 HIDDEN_NAMES = re.compile(r"\b(?:secret|pin|priv)\b")
-FEATURES = frozenset(
-    {"sql_feature_not_allowed", "sql_statement_not_select", "sql_not_one_statement"}
-)
+FEATURES = ("sql_feature_", "sql_statement_not_select", "sql_not_one_statement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,7 @@ def test_nearly_every_well_formed_statement_is_accepted() -> None:
     well_formed = [
         each
         for each, works in zip(judged, runs, strict=True)
-        if works and each.code not in FEATURES and each.sql not in NO_COLUMN_NAMES
+        if works and not each.code.startswith(FEATURES) and each.sql not in NO_COLUMN_NAMES
     ]
     refused = [(each.sql, each.code) for each in well_formed if each.plan is None]
 

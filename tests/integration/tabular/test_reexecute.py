@@ -88,7 +88,7 @@ def test_a_carried_statement_passes_the_gate_like_any_other() -> None:
     with pytest.raises(Rejected) as unknown:
         reexecute("select * from invoices", [rows])
 
-    assert refused.value.code == "sql_feature_not_allowed"
+    assert refused.value.code == "sql_feature_table_function"
     assert unknown.value.code == "sql_unknown_table"
 
 

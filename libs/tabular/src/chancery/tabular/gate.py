@@ -47,7 +47,7 @@ def gate(sql: str) -> GatedQuery:
     """Return `sql` as a statement that may run; gating a canonical text gives it back unchanged.
 
     Raises:
-        Rejected: with a code of `refusals.TEXTS` or `sql_feature_not_allowed`.
+        Rejected: with a code of `refusals.TEXTS` or of a feature that is not allowed.
     """
     _check_text(sql)
     engine = parser()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from chancery.kernel.errors import Rejected
 
+_NO_NAME = re.compile(r"[^a-z]+")
 TEXTS: Mapping[str, str] = {
     "sql_empty": "sql holds no statement; send one SELECT",
     "sql_too_long": "sql is longer than 8192 bytes; shorten it",
@@ -36,4 +38,9 @@ def refusal(code: str) -> Rejected:
 def feature_refusal(feature: str) -> Rejected:
     """Return the refusal of a named SQL feature; `feature` is of our own closed vocabulary."""
     detail = f"sql uses a feature that is not allowed: {feature}"
-    return Rejected(detail, field="sql", code="sql_feature_not_allowed")
+    return Rejected(detail, field="sql", code=feature_code(feature))
+
+
+def feature_code(feature: str) -> str:
+    """Return the stable code of a named SQL feature."""
+    return "sql_feature_" + _NO_NAME.sub("_", feature).strip("_")
