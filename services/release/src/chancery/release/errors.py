@@ -3,6 +3,7 @@
 Tree::
 
     Rejected
+    ├── UnstorableText     the request holds text that the database does not take
     ├── PolicyNotCurrent   the request pins a policy revision that does not hold
     ├── RunVoid            the event belongs to no run, or repeats it wrongly
     └── InvalidSelection   what a selector proposed does not stand up to release's own records
@@ -32,6 +33,12 @@ class AlreadySealed(Conflict):
     """Another release of the same generation of the run was committed first."""
 
     code = "already_sealed"
+
+
+class UnstorableText(Rejected):
+    """The request holds text that the database does not take."""
+
+    code = "unreadable_text"
 
 
 class PolicyNotCurrent(Rejected):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chancery.authority.states import State, from_json, to_json
@@ -37,11 +37,17 @@ class AuthorityApplier:
     )
 
     async def apply(
-        self, connection: Connection, table_set: int, mark: Mark, messages: Sequence[Stored]
+        self,
+        connection: Connection,
+        table_set: int,
+        mark: Mark,
+        messages: Sequence[Stored],
+        *,
+        refused: Collection[int] = (),
     ) -> Mark | None:
         """Store the fold of `messages` and the mark behind them; None when the mark had moved."""
         known = await self._rows(connection, table_set, touched(messages))
-        folded = fold(mark, known, messages)
+        folded = fold(mark, known, messages, refused=refused)
         if not await connection.fetchval(_APPLY, table_set, *_arguments(mark, folded)):
             return None
         self._remember(folded.rows)

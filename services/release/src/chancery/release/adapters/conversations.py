@@ -9,7 +9,7 @@ import asyncpg
 
 from chancery.kernel.ids import derived_id
 from chancery.release.domain.conversations import Asked, Conversation, Message, Posting
-from chancery.release.errors import KeyReused
+from chancery.release.errors import KeyReused, UnstorableText
 from chancery.store.pool import Pool, translate_errors
 from chancery.store.queries import load_queries
 
@@ -76,12 +76,18 @@ class Conversations:
 
         Raises:
             KeyReused: another request used the key.
+            UnstorableText: the database does not take a text of it.
         """
         with translate_errors():
             try:
                 return await _insert(self.pool, posting)
             except asyncpg.UniqueViolationError:
                 found = await self.message_of(posting.conversation.tenant, posting.body.run_id)
+            except asyncpg.DataError as error:
+                message = (
+                    "the message holds text that cannot be stored, such as a NUL; leave it out"
+                )
+                raise UnstorableText(message) from error
         if found is None or not _is_repeat(found, posting):
             raise _reused()
         return found

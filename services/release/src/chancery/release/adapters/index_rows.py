@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,11 +34,23 @@ class IndexApplier:
     """Folds index events; remembers nothing."""
 
     async def apply(
-        self, connection: Connection, table_set: int, mark: Mark, messages: Sequence[Stored]
+        self,
+        connection: Connection,
+        table_set: int,
+        mark: Mark,
+        messages: Sequence[Stored],
+        *,
+        refused: Collection[int] = (),
     ) -> Mark | None:
         """Store the fold of `messages` and the mark behind them; None when the mark had moved."""
         decoded = decode_index(messages)
-        keys = sorted({key for _, key, _ in decoded if key is not None})
+        keys = sorted(
+            {
+                key
+                for message, key, _ in decoded
+                if key is not None and message.sequence not in refused
+            }
+        )
         rows = await connection.fetch(
             _READ_ENTRIES,
             table_set,
@@ -53,7 +65,7 @@ class IndexApplier:
             )
             for row in rows
         }
-        folded = fold_index(mark, known, decoded)
+        folded = fold_index(mark, known, decoded, refused=refused)
         moved = await connection.fetchval(_APPLY, table_set, *_arguments(mark, folded))
         return folded.mark if moved else None
 

@@ -7,7 +7,7 @@ cannot hurt. A process that is not the writer follows the checkpoint while someb
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -15,16 +15,17 @@ import asyncpg
 from pydantic import SecretStr
 
 from chancery.bus.connection import Connection as Bus
-from chancery.bus.load import last_sequence, message_at
+from chancery.bus.load import Stored, last_sequence, message_at
 from chancery.bus.reader import PullReader
 from chancery.events.topology import Consumer
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import to_text
-from chancery.kernel.errors import Unavailable
+from chancery.kernel.errors import Corrupt, Unavailable
 from chancery.release.domain.marks import EMPTY_DIGEST, LogIdentity, Mark, check_log
 from chancery.release.errors import NotTheWriter
 from chancery.release.ports import Applier
 from chancery.release.ports.position import Position
+from chancery.runtime.logging import get_logger
 from chancery.store.pool import Connection, connect, translate_errors
 from chancery.store.queries import load_queries
 
@@ -34,8 +35,18 @@ _RELAX_COMMIT = _QUERIES["relax_commit"]
 _ENSURE_CHECKPOINT = _QUERIES["ensure_checkpoint"]
 _READ_CHECKPOINT = _QUERIES["read_checkpoint"]
 
+_log = get_logger("chancery.release")
+
 ProjectionName: TypeAlias = Literal["authority", "index"]
 
+REFUSED = (
+    asyncpg.DataError,
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.ProgramLimitExceededError,
+    Corrupt,
+    UnicodeError,
+)
+"""What the database, or the way to it, says of a row that it does not take."""
 BATCH_MESSAGES = 200
 STANDBY_POLL_S = 0.01
 STANDBY_IDLE_S = 0.25
@@ -132,11 +143,8 @@ class Projector:
             self.pending = reader.pending
             for first in range(0, len(batch), BATCH_MESSAGES):
                 messages = batch[first : first + BATCH_MESSAGES]
-                moved = await applier.apply(db, checkpoint.table_set, mark, messages)
-                if moved is None:
-                    message = f"another process moved the checkpoint of {self.name}"
-                    raise NotTheWriter(message)
-                mark = moved
+                turn = Turn(db, checkpoint.table_set, applier, self.name)
+                mark = await turn.apply(mark, messages)
                 self.position.advance(mark.sequence)
 
     async def _stand_by(self, db: Connection) -> None:
@@ -148,6 +156,46 @@ class Projector:
                 self.position.advance(checkpoint["sequence"])
                 self.has_read = True
             await asyncio.sleep(STANDBY_POLL_S if self.position.is_awaited else STANDBY_IDLE_S / 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One writer's way into one table set; a row that the database refuses stops nobody else."""
+
+    db: Connection
+    table_set: int
+    applier: Applier
+    projection: str
+
+    async def apply(self, mark: Mark, messages: Sequence[Stored]) -> Mark:
+        """Store messages and return the mark behind them; one that is refused is quarantined.
+
+        Raises:
+            NotTheWriter: another process moved the checkpoint.
+        """
+        try:
+            return await self._store(mark, messages)
+        except REFUSED as error:
+            if len(messages) == 1:
+                _log.error(
+                    "the database refuses an event's row; it waits in quarantine",
+                    projection=self.projection,
+                    sequence=messages[0].sequence,
+                    kind=type(error).__name__,
+                )
+                return await self._store(mark, messages, is_refused=True)
+        middle = len(messages) // 2
+        return await self.apply(await self.apply(mark, messages[:middle]), messages[middle:])
+
+    async def _store(
+        self, mark: Mark, messages: Sequence[Stored], *, is_refused: bool = False
+    ) -> Mark:
+        refused = [message.sequence for message in messages] if is_refused else ()
+        moved = await self.applier.apply(self.db, self.table_set, mark, messages, refused=refused)
+        if moved is None:
+            message = f"another process moved the checkpoint of {self.projection}"
+            raise NotTheWriter(message)
+        return moved
 
 
 async def read_checkpoint(db: Connection, projection: str) -> Checkpoint:

@@ -6,7 +6,8 @@ in quarantine; every decision that reads it denies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,12 +19,18 @@ from chancery.events.envelope import Event
 from chancery.events.topology import FENCE_SUBJECT, cut_subject
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Corrupt
+from chancery.kernel.ids import ID_PATTERN
 from chancery.release.domain.marks import Mark
 
 _AUTHORITY_TOKENS = 4
 _CUT_TOKENS = 2
+_ID = re.compile(ID_PATTERN)
 UNREADABLE = "unreadable"
 """Type and id of an event that could not be read."""
+NOT_STORABLE = "not_storable"
+"""Why an event waits whose row the database refuses."""
+FOLD_FAILED = "fold_failed"
+"""Why an event waits that this build fails on."""
 _PUBLICATIONS = (RevisionPublished, SnapshotPublished)
 UNKNOWN_TENANT = "_"
 """The tenant under which a message waits whose subject names none."""
@@ -127,15 +134,28 @@ def touched(messages: Iterable[LogMessage]) -> set[AggregateKey]:
 def aggregate_of(subject: str) -> AggregateKey | None:
     """Return the aggregate that an authority subject names, or None for any other subject."""
     tokens = subject.split(".")
-    if len(tokens) != _AUTHORITY_TOKENS or tokens[0] != "authority":
+    is_named = len(tokens) == _AUTHORITY_TOKENS and tokens[0] == "authority"
+    if not is_named or not all(is_id(token) for token in tokens):
         return None
     return AggregateKey(tokens[1], tokens[2], tokens[3])
 
 
+def is_id(token: str) -> bool:
+    """Tell whether a token of a subject can be an id, so that every database takes it."""
+    return _ID.fullmatch(token) is not None
+
+
 def fold(
-    mark: Mark, known: Mapping[AggregateKey, AggregateRow], messages: Iterable[LogMessage]
+    mark: Mark,
+    known: Mapping[AggregateKey, AggregateRow],
+    messages: Iterable[LogMessage],
+    *,
+    refused: Collection[int] = (),
 ) -> Folded:
-    """Return what `messages`, in log order, change; `known` holds the rows before them."""
+    """Return what `messages`, in log order, change; `known` holds the rows before them.
+
+    `refused` are the sequences of events whose rows the database does not take.
+    """
     folded = Folded(mark)
     for message in messages:
         if message.subject == FENCE_SUBJECT:
@@ -143,10 +163,13 @@ def fold(
             continue
         folded.mark = folded.mark.cover(message.sequence, message.payload)
         key = aggregate_of(message.subject)
-        if key is None:
+        row = None if key is None else folded.rows.get(key, known.get(key))
+        if message.sequence in refused:
+            _refuse(folded, key, row, message)
+        elif key is None:
             _take_cut(folded, message)
         else:
-            _take_event(folded, key, folded.rows.get(key, known.get(key)), message)
+            _take_event(folded, key, row, message)
     return folded
 
 
@@ -162,6 +185,9 @@ def _take_event(
     except Corrupt as error:
         _freeze(folded, key, row, message, error.code)
         return
+    except Exception:  # noqa: BLE001 - one event must not stop the projection of every tenant
+        _freeze(folded, key, row, message, FOLD_FAILED)
+        return
     published = None if row is None else row.published
     folded.rows[key] = AggregateRow(
         sequence=message.sequence,
@@ -171,6 +197,15 @@ def _take_event(
         state=state,
         published=message.sequence if isinstance(event.data, _PUBLICATIONS) else published,
     )
+
+
+def _refuse(
+    folded: Folded, key: AggregateKey | None, row: AggregateRow | None, message: LogMessage
+) -> None:
+    if key is None:
+        _quarantine(folded, UNKNOWN_TENANT, message, NOT_STORABLE)
+    else:
+        _freeze(folded, key, row, message, NOT_STORABLE)
 
 
 def _freeze(
@@ -201,7 +236,8 @@ def _event_of(key: AggregateKey, payload: bytes) -> Event:
 
 def _take_cut(folded: Folded, message: LogMessage) -> None:
     tokens = message.subject.split(".")
-    tenant = tokens[1] if len(tokens) == _CUT_TOKENS else UNKNOWN_TENANT
+    is_named = len(tokens) == _CUT_TOKENS and is_id(tokens[1])
+    tenant = tokens[1] if is_named else UNKNOWN_TENANT
     try:
         event = decode(message.payload)
     except Corrupt as error:
@@ -224,6 +260,10 @@ def _take_cut(folded: Folded, message: LogMessage) -> None:
 
 
 def _quarantine(folded: Folded, tenant: str, message: LogMessage, reason: str) -> None:
-    folded.quarantined.append(
-        Quarantined(tenant, message.sequence, message.subject, reason, message.payload)
-    )
+    folded.quarantined.append(quarantined(tenant, message, reason))
+
+
+def quarantined(tenant: str, message: LogMessage, reason: str) -> Quarantined:
+    """Return a message as it waits: with a subject that every database takes."""
+    subject = message.subject.encode("ascii", "backslashreplace").decode().replace("\0", "\\x00")
+    return Quarantined(tenant, message.sequence, subject, reason, message.payload)

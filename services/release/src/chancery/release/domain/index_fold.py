@@ -7,7 +7,7 @@ state, so that a late result never revives what was withdrawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from chancery.events.codec import decode
@@ -23,7 +23,14 @@ from chancery.events.index import (
 from chancery.events.queries import IndexState
 from chancery.events.topology import index_subject
 from chancery.kernel.errors import Corrupt
-from chancery.release.domain.authority_fold import UNKNOWN_TENANT, LogMessage, Quarantined
+from chancery.release.domain.authority_fold import (
+    NOT_STORABLE,
+    UNKNOWN_TENANT,
+    LogMessage,
+    Quarantined,
+    is_id,
+    quarantined,
+)
 from chancery.release.domain.marks import Mark
 
 IndexData = (
@@ -91,22 +98,20 @@ def fold_index(
     mark: Mark,
     known: Mapping[RevisionKey, IndexEntry],
     decoded: Iterable[tuple[LogMessage, RevisionKey | None, IndexData | str]],
+    *,
+    refused: Collection[int] = (),
 ) -> FoldedIndex:
-    """Return what decoded messages, in log order, change; `known` holds the entries before them."""
+    """Return what decoded messages, in log order, change; `known` holds the entries before them.
+
+    `refused` are the sequences of events whose rows the database does not take.
+    """
     folded = FoldedIndex(mark)
-    for message, key, data in decoded:
+    for message, key, found in decoded:
         folded.mark = folded.mark.cover(message.sequence, message.payload)
+        data = NOT_STORABLE if message.sequence in refused else found
         if key is None or isinstance(data, str):
             reason = data if isinstance(data, str) else "foreign_subject"
-            folded.quarantined.append(
-                Quarantined(
-                    _tenant_of(message.subject),
-                    message.sequence,
-                    message.subject,
-                    reason,
-                    message.payload,
-                )
-            )
+            folded.quarantined.append(quarantined(_tenant_of(message.subject), message, reason))
             continue
         before = folded.entries.get(key, known.get(key))
         folded.entries[key] = evolve_entry(before, data, message.sequence)
@@ -194,4 +199,4 @@ def _key_of(event: Event, data: IndexData, subject: str) -> RevisionKey | None:
 
 def _tenant_of(subject: str) -> str:
     tokens = subject.split(".")
-    return tokens[1] if len(tokens) > 1 else UNKNOWN_TENANT
+    return tokens[1] if len(tokens) > 1 and is_id(tokens[1]) else UNKNOWN_TENANT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 
 from chancery.bus.load import Stored
@@ -21,9 +21,19 @@ class Applier(Protocol):
     """Stores what messages change; one serves one turn as the writer and is then dropped."""
 
     async def apply(
-        self, connection: Connection, table_set: int, mark: Mark, messages: Sequence[Stored]
+        self,
+        connection: Connection,
+        table_set: int,
+        mark: Mark,
+        messages: Sequence[Stored],
+        *,
+        refused: Collection[int] = (),
     ) -> Mark | None:
-        """Store the fold of `messages` and the mark behind them; None when the mark had moved."""
+        """Store the fold of `messages` and the mark behind them; None when the mark had moved.
+
+        `refused` are the sequences of messages whose rows the database does not take: they wait in
+        quarantine instead.
+        """
         ...
 
 
