@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,12 +62,10 @@ async def _publish(world: World, scenario: Scenario) -> None:
 
 
 def nats_url(system: System) -> str:
-    """Return where the system's NATS is, with its credentials."""
-    release = system.child("release")
-    if release is None:
-        message = "the release service is not running"
-        raise RuntimeError(message)
-    return release.environ()["CHANCERY_NATS_URL"]
+    """Return where the system's NATS is, with the credentials of its administrator."""
+    address = _text(system.folder / "run" / "release.nats").rpartition("@")[2]
+    login = json.loads(_text(system.folder / "nats" / "credentials.json"))
+    return f"nats://{login['user']}:{login['password']}@{address}"
 
 
 def superuser_dsn(system: System) -> str:

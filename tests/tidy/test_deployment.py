@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from chancery.bus.accounts import SERVICE_API_PREFIX, from_environment, render_accounts
 from tests.tidy.tree import ROOT
 
 SERVICES = ("gateway", "ingestion", "indexing", "retrieval", "execution", "release")
@@ -32,6 +33,25 @@ def test_a_service_logs_in_as_its_own_role(service: str) -> None:
 
     assert dsn.startswith(f"postgresql://chancery_{service}:")
     assert f"CREATE ROLE chancery_{service} LOGIN" in roles
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_logs_in_to_the_bus_as_itself_alone(service: str) -> None:
+    environment = PARTS[service]["environment"]
+    variable = f"CHANCERY_NATS_PASSWORD_{service.upper()}"
+
+    assert environment["CHANCERY_NATS_URL"] == f"nats://{service}:${{{variable}:?}}@nats:4222"
+    assert environment["CHANCERY_NATS_API_PREFIX"] == SERVICE_API_PREFIX
+    assert variable in PARTS["nats"]["environment"]
+    assert [key for key in environment if "NATS_PASSWORD" in key] == []
+
+
+def test_the_accounts_of_the_deployment_are_those_of_the_topology() -> None:
+    written = (ROOT / "deploy" / "nats" / "accounts.conf").read_text("utf-8")
+    mounted = [volume.partition(":")[0] for volume in PARTS["nats"]["volumes"]]
+
+    assert written == render_accounts(from_environment), "run: chancery accounts render"
+    assert "./deploy/nats/accounts.conf" in mounted
 
 
 def test_compose_has_the_two_servers_the_preparation_and_the_six_services() -> None:

@@ -255,7 +255,8 @@ def test_given_servers_are_used_instead_of_our_own(
     up.wait_ready()
 
     assert set(up.children()) == set(SERVICES)
-    assert {up.told(service)["CHANCERY_NATS_URL"] for service in SERVICES} == {nats_url}
+    assert {_nats_url(up, service) for service in SERVICES} == {nats_url}
+    assert "CHANCERY_NATS_API_PREFIX" not in up.told("release")
     dsn = Path(up.told("release")["CHANCERY_POSTGRES_DSN_FILE"]).read_text().strip()
     assert asyncio.run(_who(dsn)) == ("chancery_release", empty_database.name)
 
@@ -280,9 +281,19 @@ async def _who(dsn: str) -> tuple[str, str]:
     return role, database
 
 
+def _nats_url(up: Up, service: str) -> str:
+    return Path(up.told(service)["CHANCERY_NATS_URL_FILE"]).read_text().strip()
+
+
+def _admin_url(up: Up) -> str:
+    address = _nats_url(up, "gateway").rpartition("@")[2]
+    password = json.loads((up.data / "nats" / "credentials.json").read_text())["password"]
+    return f"nats://chancery:{password}@{address}"
+
+
 async def _remember(up: Up) -> None:
     client = Client()
-    await client.connect(up.told("gateway")["CHANCERY_NATS_URL"])
+    await client.connect(_admin_url(up))
     stream = JetStreamContext(client)
     await stream.add_stream(StreamConfig(name="KEEP", subjects=["keep"]))  # pyright: ignore[reportUnknownMemberType]
     await stream.publish("keep", b"kept", timeout=5)
@@ -291,7 +302,7 @@ async def _remember(up: Up) -> None:
 
 async def _recall(up: Up) -> bytes | None:
     client = Client()
-    await client.connect(up.told("gateway")["CHANCERY_NATS_URL"])
+    await client.connect(_admin_url(up))
     message = await JetStreamContext(client).get_last_msg("KEEP", "keep")
     await client.close()
     return message.data

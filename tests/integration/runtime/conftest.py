@@ -9,6 +9,7 @@ import pytest
 from chancery.bus import provision
 from chancery.bus.connection import Connection, connect
 from chancery.runtime.settings import ServiceSettings
+from chancery.testkit.nats import NatsAccess
 
 
 @pytest.fixture
@@ -23,3 +24,15 @@ async def connection(nats_url: str) -> AsyncGenerator[Connection]:
 def settings(nats_url: str) -> ServiceSettings:
     """Return what a service needs to join."""
     return ServiceSettings(nats_url=nats_url, stop_s=5)
+
+
+@pytest.fixture
+def own_login(nats_server: NatsAccess) -> ServiceSettings:
+    """Return what release needs to join with its own login, across the border of its account."""
+    if not nats_server.has_accounts:
+        pytest.skip("the given NATS has no accounts")
+    return ServiceSettings(
+        nats_url=nats_server.service_urls["release"],
+        nats_api_prefix=nats_server.api_prefix,
+        stop_s=5,
+    )

@@ -35,6 +35,12 @@ from tests.integration.runtime.parts import (
 pytestmark = pytest.mark.integration
 
 
+@pytest.fixture
+def settings(own_login: ServiceSettings) -> ServiceSettings:
+    """Return release's own login: workers run as they do in production."""
+    return own_login
+
+
 class Empty(BaseModel):
     """An answer whose fields do not matter."""
 

@@ -15,7 +15,7 @@ def test_a_stream_keeps_what_it_acknowledged(stream: topology.Stream) -> None:
     assert (settings["storage"], settings["discard"]) == ("file", "new")
     assert settings["deny_delete"] is stream.append_only
     assert settings["deny_purge"] is stream.append_only
-    assert settings["allow_direct"] is False
+    assert settings["allow_direct"] is (stream.name == topology.OUTCOMES)
     assert settings["num_replicas"] == 3
 
 
@@ -49,4 +49,5 @@ def test_a_consumer_of_everything_has_no_filter() -> None:
 
 def test_a_service_needs_the_streams_it_reads_and_writes() -> None:
     assert streams_of("indexing") == {topology.AUTHORITY, topology.INDEX}
-    assert streams_of("release") == {stream.name for stream in topology.STREAMS}
+    assert streams_of("ingestion") == {topology.AUTHORITY, topology.INTAKE, topology.OUTCOMES}
+    assert topology.INTAKE not in streams_of("release")

@@ -13,7 +13,8 @@ from chancery.embedded.settings import UpSettings, UpSteps, service_argv
 from chancery.store.roles import SERVICES
 
 WIRING = Wiring(
-    nats_url="nats://n",
+    nats_urls={service: f"nats://{service}@n" for service in SERVICES},
+    nats_api_prefix="LOG.API",
     dsns={service: f"postgresql://chancery_{service}@h/db" for service in SERVICES},
     blobs_url="file:///blobs",
     http_port=8080,
@@ -47,6 +48,19 @@ def test_each_service_logs_in_with_its_own_role(folder: DataFolder) -> None:
         dsn_file = Path(found[service]["CHANCERY_POSTGRES_DSN_FILE"])
         assert dsn_file.read_text().strip() == WIRING.dsns[service]
         assert dsn_file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.req("EV-1")
+def test_each_service_gets_its_own_login_of_nats_and_nobody_elses(folder: DataFolder) -> None:
+    found = _environments(folder, CHANCERY_NATS_URL="nats://all", CHANCERY_NATS_URL_FILE="x")
+
+    for service in SERVICES:
+        told = found[service]
+        nats_file = Path(told["CHANCERY_NATS_URL_FILE"])
+        assert nats_file.read_text().strip() == f"nats://{service}@n"
+        assert nats_file.stat().st_mode & 0o777 == 0o600
+        assert told["CHANCERY_NATS_API_PREFIX"] == "LOG.API"
+        assert "CHANCERY_NATS_URL" not in told
 
 
 def test_only_who_needs_a_key_is_told_where_it_is(folder: DataFolder) -> None:

@@ -45,3 +45,9 @@ class KeepsDying(Unavailable):
     """A child died too often without ever getting ready."""
 
     code = "keeps_dying"
+
+
+class NotRunning(Unavailable):
+    """What the command works on does not run."""
+
+    code = "not_running"

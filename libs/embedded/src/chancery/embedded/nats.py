@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import sysconfig
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from chancery.embedded.errors import ProgramMissing, SecretDamaged
-from chancery.embedded.ports import LOOPBACK, answers_ok, free_port
+from chancery.bus.accounts import ADMIN, LOG, SERVICE_API_PREFIX
+from chancery.embedded.errors import PortBusy, ProgramMissing
+from chancery.embedded.nats_users import ACCOUNTS_FILE, load_users, write_accounts
+from chancery.embedded.ports import LOOPBACK, answers_ok, check_port, free_port
 from chancery.embedded.process import ProcessSpec
-from chancery.embedded.secret_files import new_password, write_secret
-from chancery.kernel.canonical import canonical_bytes, parse_json
-from chancery.kernel.errors import Corrupt
+from chancery.embedded.secret_files import write_secret
+from chancery.kernel.canonical import canonical_bytes
 
 PAYLOAD_BYTES_MAX = 8 * 1024 * 1024
 """The largest message; events stay under 256 KiB, this bounds answers of the server itself."""
 
-USER = "chancery"
-
+_LISTEN = re.compile(r'^listen: "[\d.]+:(\d+)"$', re.MULTILINE)
 _CONFIG = """\
 # Written at every start; changes here are lost.
 listen: "{host}:{port}"
@@ -32,20 +33,22 @@ jetstream {{
   # Acknowledged means on disk. The default of two minutes loses acknowledged events with the power.
   sync_interval: always
 }}
-authorization {{
-  user: {user}
-  password: {password}
-}}
+include "{accounts}"
 """
 
 
 @dataclass(frozen=True, slots=True)
 class NatsServer:
-    """A NATS server of one folder; make it with `prepare`, start its `spec`."""
+    """A NATS server of one folder; make it with `prepare`, start its `spec`.
+
+    `url` is the all-powerful administrator's; each service gets its own of `service_urls`.
+    """
 
     spec: ProcessSpec
-    url: str
+    url: str = field(repr=False)
     http_port: int
+    service_urls: Mapping[str, str] = field(repr=False)
+    api_prefix: str = SERVICE_API_PREFIX
 
     def is_ready(self) -> bool:
         """Tell whether it takes connections and has recovered its streams."""
@@ -55,21 +58,21 @@ class NatsServer:
 def prepare(folder: Path, *, run: Path, logs: Path, port: int | None = None) -> NatsServer:
     """Write the configuration of the server whose data stands in `folder`.
 
-    Port and credentials stay the same for every restart of the returned server; the credentials
-    for every start on this folder.
+    Port and credentials stay the same for every restart of the returned server, and for every
+    start on this folder; the port as long as nothing else takes it.
 
     Raises:
         ProgramMissing: when `nats-server` is not installed.
         SecretDamaged: when the credentials file is not readable as one.
     """
     program = find_program()
-    port = free_port() if port is None else port
-    http_port = free_port()
-    password = _password(folder / "credentials.json")
     config = folder / "server.conf"
-    write_secret(
-        config, render_config(folder / "data", password=password, port=port, http_port=http_port)
-    )
+    port = _usual_port(folder) if port is None else port
+    http_port = free_port()
+    users = load_users(folder)
+    write_accounts(folder, users)
+    write_secret(config, render_config(folder / "data", port=port, http_port=http_port))
+    _adopt_streams(folder / "data" / "jetstream")
     spec = ProcessSpec(
         name="nats",
         argv=(str(program), "--config", str(config)),
@@ -80,21 +83,21 @@ def prepare(folder: Path, *, run: Path, logs: Path, port: int | None = None) -> 
     )
     return NatsServer(
         spec=spec,
-        url=f"nats://{USER}:{password}@{LOOPBACK}:{port}",
+        url=user_url(ADMIN, users.admin, port),
         http_port=http_port,
+        service_urls={name: user_url(name, word, port) for name, word in users.services.items()},
     )
 
 
-def render_config(store: Path, *, password: str, port: int, http_port: int) -> str:
-    """Return the configuration file of the server."""
+def render_config(store: Path, *, port: int, http_port: int) -> str:
+    """Return the configuration file of the server; the accounts stand in a file beside it."""
     return _CONFIG.format(
         host=LOOPBACK,
         port=port,
         http_port=http_port,
         payload=PAYLOAD_BYTES_MAX,
         store=canonical_bytes(str(store)).decode(),
-        user=canonical_bytes(USER).decode(),
-        password=canonical_bytes(password).decode(),
+        accounts=ACCOUNTS_FILE,
     )
 
 
@@ -120,16 +123,32 @@ def _from_wheel() -> list[Path]:
     return [Path(str(file.locate())) for file in files if file.name == "nats-server"]
 
 
-def _password(path: Path) -> str:
-    if not path.exists():
-        credentials = {"user": USER, "password": new_password()}
-        write_secret(path, canonical_bytes(credentials).decode())
-    damaged = f"{path} holds no credentials; delete it to draw new ones."
+def user_url(user: str, password: str, port: int) -> str:
+    """Return the URL with which a user logs in."""
+    return f"nats://{user}:{password}@{LOOPBACK}:{port}"
+
+
+def listening_port(folder: Path) -> int | None:
+    """Return the port that the server in `folder` was told to listen on, None before its start."""
+    config = folder / "server.conf"
+    found = _LISTEN.search(config.read_text(encoding="ascii")) if config.exists() else None
+    return int(found[1]) if found is not None else None
+
+
+def _usual_port(folder: Path) -> int:
+    """Return the port of the start before: producers outside were told a URL with it."""
+    port = listening_port(folder)
     try:
-        found = parse_json(path.read_bytes())
-    except Corrupt as error:
-        raise SecretDamaged(damaged) from error
-    password = found.get("password") if isinstance(found, Mapping) else None
-    if not isinstance(password, str) or not password.isalnum():
-        raise SecretDamaged(damaged)
-    return password
+        if port is not None:
+            check_port(port)
+            return port
+    except PortBusy:
+        pass
+    return free_port()
+
+
+def _adopt_streams(store: Path) -> None:
+    """Give LOG the streams of a server that had no accounts yet."""
+    without_accounts = store / "$G"
+    if without_accounts.is_dir() and not (store / LOG).exists():
+        without_accounts.rename(store / LOG)

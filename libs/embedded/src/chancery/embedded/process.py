@@ -138,6 +138,15 @@ def stop_left_behind(run: Path, *, within_s: float = STOP_BOUND_S) -> tuple[str,
     return tuple(sorted(found))
 
 
+def signal_running(pid_path: Path, number: signal.Signals) -> bool:
+    """Send a signal to the process that `pid_path` names; False when it does not run."""
+    left = _left_behind(pid_path)
+    if left is None:
+        return False
+    _signal(left[0], number)
+    return True
+
+
 def _command(spec: ProcessSpec) -> list[str]:
     if not spec.tied and spec.account is None:
         return list(spec.argv)

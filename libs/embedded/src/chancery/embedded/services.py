@@ -16,14 +16,23 @@ from chancery.embedded.supervisor import Child
 from chancery.store.roles import SERVICES
 
 # Only `up` may know these: a child gets its own.
-_NOT_INHERITED = ("CHANCERY_POSTGRES_DSN", "CHANCERY_POSTGRES_DSN_FILE")
+_NOT_INHERITED = (
+    "CHANCERY_POSTGRES_DSN",
+    "CHANCERY_POSTGRES_DSN_FILE",
+    "CHANCERY_NATS_URL",
+    "CHANCERY_NATS_URL_FILE",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What the services connect to; `dsns` by service, each with the service's own role."""
+    """What the services connect to; `dsns` and `nats_urls` by service, each with its own login.
 
-    nats_url: str
+    `nats_api_prefix` None leaves the one that the environment names.
+    """
+
+    nats_urls: Mapping[str, str]
+    nats_api_prefix: str | None
     dsns: Mapping[str, str]
     blobs_url: str
     http_port: int
@@ -68,8 +77,9 @@ def _shared_environment(folder: DataFolder, settings: UpSettings, wiring: Wiring
     inherited = {
         name: value for name, value in settings.environment.items() if name not in _NOT_INHERITED
     }
+    if wiring.nats_api_prefix is not None:
+        inherited["CHANCERY_NATS_API_PREFIX"] = wiring.nats_api_prefix
     return inherited | {
-        "CHANCERY_NATS_URL": wiring.nats_url,
         "CHANCERY_BLOBS_URL": wiring.blobs_url,
         "CHANCERY_DATA_DIR": str(folder.path),
         "CHANCERY_HTTP_PORT": str(wiring.http_port),
@@ -84,7 +94,10 @@ def _own_environment(
 ) -> dict[str, str]:
     dsn_file = folder.run / f"{service}.dsn"
     write_secret(dsn_file, wiring.dsns[service])
+    nats_file = folder.run / f"{service}.nats"
+    write_secret(nats_file, wiring.nats_urls[service])
     own = {
+        "CHANCERY_NATS_URL_FILE": str(nats_file),
         "CHANCERY_POSTGRES_DSN_FILE": str(dsn_file),
         "CHANCERY_MANAGEMENT_PORT_FILE": str(folder.run / f"{service}.port"),
     }

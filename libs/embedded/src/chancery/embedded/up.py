@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -33,9 +33,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True, slots=True)
 class _Servers:
-    """Where NATS and PostgreSQL are, and which of them are ours to run."""
+    """Where NATS and PostgreSQL are, and which of them are ours to run.
+
+    `nats_url` is whose topology is provisioned, `nats_urls` what each service logs in with.
+    """
 
     nats_url: str
+    nats_urls: Mapping[str, str]
+    nats_api_prefix: str | None
     dsn: str
     superuser_dsn: str | None
     children: tuple[Child, ...]
@@ -83,15 +88,17 @@ async def _prepare(folder: DataFolder, settings: UpSettings) -> _Servers:
     nats_server, postgres_server = bus.result(), database.result()
     children: list[Child] = []
     nats_url, dsn, superuser_dsn = settings.nats_url or "", "", None
+    nats_urls: Mapping[str, str] = dict.fromkeys(SERVICES, nats_url)
     if nats_server is not None:
-        nats_url = nats_server.url
+        nats_url, nats_urls = nats_server.url, nats_server.service_urls
         children.append(Child(nats_server.spec, nats_server.is_ready))
     if postgres_server is not None:
         dsn, superuser_dsn = postgres_server.dsn(database=postgres.DATABASE), postgres_server.dsn()
         children.append(Child(postgres_server.spec, postgres_server.is_ready))
     if settings.postgres_dsn is not None:
         dsn = settings.postgres_dsn.get_secret_value()
-    return _Servers(nats_url, dsn, superuser_dsn, tuple(children))
+    prefix = nats_server.api_prefix if nats_server is not None else None
+    return _Servers(nats_url, nats_urls, prefix, dsn, superuser_dsn, tuple(children))
 
 
 def _prepare_nats(folder: DataFolder, settings: UpSettings) -> nats.NatsServer | None:
@@ -118,7 +125,8 @@ async def _wire(
         await steps.migrate(servers.dsn, passwords)
     roles = {service: runtime_role(service) for service in SERVICES}
     return Wiring(
-        nats_url=servers.nats_url,
+        nats_urls=servers.nats_urls,
+        nats_api_prefix=servers.nats_api_prefix,
         dsns={
             service: runtime_dsn(servers.dsn, role, passwords[role])
             for service, role in roles.items()

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from chancery.events import authority, index, release, run
+from chancery.events import authority, index, intake, release, run
 from chancery.events.envelope import SIZE_BYTES_MAX, Envelope, Event, EventData
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import Corrupt
@@ -16,7 +16,14 @@ Upcaster: TypeAlias = "Callable[[Mapping[str, Json]], Mapping[str, Json]]"
 """Turns the data of version N into the data of version N + 1."""
 
 MODELS: Mapping[str, type[EventData]] = {
-    model.TYPE: model for model in (*authority.MODELS, *index.MODELS, *run.MODELS, *release.MODELS)
+    model.TYPE: model
+    for model in (
+        *authority.MODELS,
+        *index.MODELS,
+        *run.MODELS,
+        *release.MODELS,
+        *intake.MODELS,
+    )
 }
 """Every event type and version that this build reads and writes."""
 

@@ -6,85 +6,42 @@ rendered from it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-DAY_S: Final = 86_400
-
-Service = Literal["gateway", "ingestion", "indexing", "retrieval", "execution", "release"]
-SERVICES: Final[tuple[Service, ...]] = (
-    "gateway",
-    "ingestion",
-    "indexing",
-    "retrieval",
-    "execution",
-    "release",
+from chancery.events.topology_requests import REQUESTS, command_subject, query_subject
+from chancery.events.topology_rows import (
+    SERVICES,
+    Consumer,
+    Producer,
+    RequestTopic,
+    Service,
+    Signal,
+    Stream,
+    Topic,
 )
 
+__all__ = (
+    "REQUESTS",
+    "SERVICES",
+    "Consumer",
+    "Producer",
+    "RequestTopic",
+    "Service",
+    "Signal",
+    "Stream",
+    "Topic",
+    "command_subject",
+    "query_subject",
+)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
-    """A stream as it has to be: file storage, discard new, deny delete and purge.
-
-    `max_age_s` 0 keeps for ever. `append_only` streams refuse deletes and purges.
-    """
-
-    name: str
-    subjects: tuple[str, ...]
-    description: str
-    max_age_s: int = 0
-    append_only: bool = True
-    allow_atomic: bool = True
-    allow_msg_ttl: bool = False
-    allow_direct: bool = False
-    duplicate_window_s: int = 120
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consumer:
-    """A durable pull consumer; a `reader` acknowledges nothing and is reset at each start.
-
-    `ack_wait_s` and `max_ack_pending` hold for workers only.
-    """
-
-    name: str
-    stream: str
-    service: Service
-    subjects: tuple[str, ...]
-    reader: bool = False
-    ack_wait_s: float = 30
-    max_ack_pending: int = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
-    """An event type: where it is stored, who produces it, who consumes it."""
-
-    type: str
-    stream: str
-    subject: str
-    producer: Service
-    consumers: tuple[Service, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestTopic:
-    """A request/reply subject: who answers, who may ask, and the models of both directions.
-
-    `request` and `reply` name classes of chancery.events.commands or chancery.events.queries.
-    """
-
-    subject: str
-    server: Service
-    clients: tuple[Service, ...]
-    request: str
-    reply: str
-
+DAY_S: Final = 86_400
 
 AUTHORITY: Final = "AUTHORITY"
 INDEX: Final = "INDEX"
 RUNS: Final = "RUNS"
 RELEASES: Final = "RELEASES"
+INTAKE: Final = "INTAKE"
+OUTCOMES: Final = "OUTCOMES"
 FENCE_SUBJECT: Final = "fence"
 
 STREAMS: Final[tuple[Stream, ...]] = (
@@ -111,8 +68,25 @@ STREAMS: Final[tuple[Stream, ...]] = (
         subjects=("release.>",),
         description="What was sealed and what was refused, by hash.",
     ),
+    Stream(
+        name=INTAKE,
+        subjects=("intake.>",),
+        description="What other services submit; its text is gone after seven days.",
+        max_age_s=7 * DAY_S,
+        append_only=False,
+        allow_atomic=False,
+    ),
+    Stream(
+        name=OUTCOMES,
+        subjects=("intake-outcome.>",),
+        description="What became of each submission, without its content.",
+        max_age_s=7 * DAY_S,
+        append_only=False,
+        allow_direct=True,
+    ),
 )
 
+INGESTION_INTAKE: Final = "ingestion-intake"
 INDEXING_PUBLICATIONS: Final = "indexing-publications"
 RETRIEVAL_INDEX: Final = "retrieval-index"
 RETRIEVAL_RUNS: Final = "retrieval-runs"
@@ -126,6 +100,7 @@ RELEASE_CANCELLED: Final = "release-cancelled"
 RELEASE_ACTIVITY: Final = "release-activity"
 
 CONSUMERS: Final[tuple[Consumer, ...]] = (
+    Consumer(name=INGESTION_INTAKE, stream=INTAKE, service="ingestion", subjects=("intake.>",)),
     Consumer(
         name=INDEXING_PUBLICATIONS,
         stream=AUTHORITY,
@@ -201,96 +176,18 @@ def nudge_subject(tenant: str, run_id: str) -> str:
     return f"nudge.{tenant}.{run_id}"
 
 
-def command_subject(service: Service, verb: str) -> str:
-    """Return the request subject of a command, version 1."""
-    return f"command.{service}.{verb}.v1"
+def intake_subject(tenant: str, principal: str, event_type: str) -> str:
+    """Return the subject on which `principal` submits events of a type, which may hold dots."""
+    return f"intake.{tenant}.{principal}.{event_type}"
 
 
-def query_subject(service: Service, noun: str) -> str:
-    """Return the request subject of a read-only question, version 1."""
-    return f"query.{service}.{noun}.v1"
-
-
-def _commands(server: Service, *verbs: tuple[str, str, str]) -> tuple[RequestTopic, ...]:
-    return tuple(
-        RequestTopic(
-            subject=command_subject(server, verb),
-            server=server,
-            clients=("gateway",),
-            request=request,
-            reply=reply,
-        )
-        for verb, request, reply in verbs
-    )
-
-
-def _queries(server: Service, *nouns: tuple[str, str, str]) -> tuple[RequestTopic, ...]:
-    return tuple(
-        RequestTopic(
-            subject=query_subject(server, noun),
-            server=server,
-            clients=("gateway",),
-            request=request,
-            reply=reply,
-        )
-        for noun, request, reply in nouns
-    )
-
-
-REQUESTS: Final[tuple[RequestTopic, ...]] = (
-    *_commands(
-        "ingestion",
-        ("create-workspace", "CreateWorkspace", "Outcome"),
-        ("close-workspace", "CloseWorkspace", "Outcome"),
-        ("add-member", "AddMember", "Outcome"),
-        ("remove-member", "RemoveMember", "Outcome"),
-        ("join-group", "JoinGroup", "Outcome"),
-        ("leave-group", "LeaveGroup", "Outcome"),
-        ("issue-credential", "IssueCredential", "CredentialIssuedOutcome"),
-        ("revoke-credential", "RevokeCredential", "Outcome"),
-        ("revise-policy", "RevisePolicy", "Outcome"),
-        ("declare-source", "DeclareSource", "Outcome"),
-        ("publish-revision", "PublishRevision", "PublishedOutcome"),
-        ("declare-dataset", "DeclareDataset", "Outcome"),
-        ("publish-snapshot", "PublishSnapshot", "PublishedOutcome"),
-        ("grant", "ChangeGrant", "Outcome"),
-        ("revoke-grant", "ChangeGrant", "Outcome"),
-        ("withdraw", "ChangeServing", "Outcome"),
-        ("restore", "ChangeServing", "Outcome"),
-    ),
-    *_queries("ingestion", ("upload-permission", "CheckUpload", "Outcome")),
-    *_commands(
-        "release",
-        ("create-conversation", "CreateConversation", "ConversationCreated"),
-        ("post-message", "PostMessage", "MessagePosted"),
-    ),
-    *_queries(
-        "release",
-        ("identity", "WhoAmI", "Identity"),
-        ("authorise", "OfResource", "PinnedRevision"),
-        ("sources", "OfWorkspace", "ResourceList"),
-        ("source", "OfResource", "ResourceView"),
-        ("datasets", "OfWorkspace", "DatasetScope"),
-        ("credential", "OfCredential", "CredentialView"),
-        ("policy", "OfWorkspace", "PolicyView"),
-        ("run", "OfRun", "Document"),
-        ("answer", "OfRun", "Document"),
-        ("audit", "OfRun", "Document"),
-        ("bundle", "OfRun", "Document"),
-        ("events", "EventsAfter", "EventRows"),
-        ("conversation", "OfConversation", "Document"),
-    ),
-    *_queries(
-        "execution",
-        ("sql", "RunQuery", "QueryResult"),
-        ("schema", "PinnedRevision", "DatasetSchema"),
-    ),
-)
-"""Every request/reply subject."""
+def outcome_subject(tenant: str, event_id: str) -> str:
+    """Return the subject that tells what became of a submitted event."""
+    return f"intake-outcome.{tenant}.{event_id}"
 
 
 def _topics(
-    stream_name: str, producer: Service, *rows: tuple[str, str, tuple[Service, ...]]
+    stream_name: str, producer: Producer, *rows: tuple[str, str, tuple[Service, ...]]
 ) -> tuple[Topic, ...]:
     return tuple(
         Topic(type=type_, stream=stream_name, subject=subject, producer=producer, consumers=to)
@@ -327,7 +224,25 @@ _AUTHORITY_TYPES: Final = {
 
 _INDEX_TYPES: Final = ("pending", "extracted", "ready", "failed", "excluded", "unavailable")
 
+_SUBMISSIONS: Final = ("source", "revision", "withdrawal")
+
 TOPICS: Final[tuple[Topic, ...]] = (
+    *(
+        Topic(
+            type=(type_ := f"chancery.intake.{noun}-submitted.v1"),
+            stream=INTAKE,
+            subject=intake_subject("*", "*", type_),
+            producer="edge",
+            consumers=("ingestion",),
+        )
+        for noun in _SUBMISSIONS
+    ),
+    *_topics(
+        OUTCOMES,
+        "ingestion",
+        ("chancery.intake.accepted.v1", "intake-outcome.*.*", ()),
+        ("chancery.intake.rejected.v1", "intake-outcome.*.*", ()),
+    ),
     *(
         Topic(
             type=f"chancery.{kind}.{event}.v1",
@@ -386,3 +301,11 @@ TOPICS: Final[tuple[Topic, ...]] = (
     ),
 )
 """Every event type with its stream, subject, producer and consumers."""
+
+SIGNALS: Final[tuple[Signal, ...]] = (
+    Signal(subject="nudge.*.*", producer="release", consumers=("gateway",)),
+)
+"""Every subject of core NATS that nothing stores."""
+
+TERMINATIONS: Final[tuple[tuple[Service, str], ...]] = (("release", RUNS),)
+"""Which service is told when a worker of a stream gives a message up."""

@@ -247,6 +247,7 @@ class Service:
             apply_types=False,
             logger=None,
             graceful_timeout=GRACE_S,
+            js_options={"prefix": self.settings.nats_api_prefix},
         )
         try:
             with translate_errors():

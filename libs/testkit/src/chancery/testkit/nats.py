@@ -2,35 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from nats.aio.client import Client
 from nats.js import JetStreamContext
 
+from chancery.bus.accounts import ADMIN, SERVICE_API_PREFIX
+from chancery.bus.connection import API_PREFIX
 from chancery.embedded import nats as embedded_nats
+from chancery.embedded.nats_users import load_users, write_accounts
 from chancery.embedded.process import start
+from chancery.events.topology import SERVICES
 from chancery.testkit.servers import NATS_IMAGE, ServerSettings, Source, nats_source
 from chancery.testkit.waiting import wait_until
 
 CONNECT_TIMEOUT_S = 5
 _PORT = 4222
-_CONFIG = "max_payload: 8388608\njetstream { store_dir: /data, sync_interval: always }\n"
+_CONFIG = (
+    "max_payload: 8388608\n"
+    "jetstream { store_dir: /data, sync_interval: always }\n"
+    'include "accounts.conf"\n'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NatsAccess:
+    """How to log in: `url` may do everything, each of `service_urls` what its service may.
+
+    `folder` is the embedded server's, None for another one. A given server has no accounts.
+    """
+
+    url: str
+    service_urls: Mapping[str, str]
+    api_prefix: str
+    folder: Path | None = None
+
+    @property
+    def has_accounts(self) -> bool:
+        """Tell whether services have logins of their own."""
+        return self.api_prefix != API_PREFIX
 
 
 @contextmanager
-def running_nats(settings: ServerSettings, folder: Path) -> Generator[str]:
-    """Yield the URL of a JetStream server that lives as long as the block."""
+def running_nats(settings: ServerSettings, folder: Path) -> Generator[NatsAccess]:
+    """Yield the logins of a JetStream server that lives as long as the block."""
     source: Source = nats_source(settings)
     if settings.nats_url:
-        yield settings.nats_url
+        yield NatsAccess(settings.nats_url, dict.fromkeys(SERVICES, settings.nats_url), API_PREFIX)
     elif source == "containers":
-        with _container(folder) as url:
-            yield url
+        with _container(folder) as access:
+            yield access
     else:
-        with _embedded(folder) as url:
-            yield url
+        with _embedded(folder) as access:
+            yield access
 
 
 async def delete_streams(url: str) -> None:
@@ -47,31 +74,35 @@ async def delete_streams(url: str) -> None:
 
 
 @contextmanager
-def _embedded(folder: Path) -> Generator[str]:
+def _embedded(folder: Path) -> Generator[NatsAccess]:
     server = embedded_nats.prepare(folder, run=folder, logs=folder)
     process = start(server.spec)
     try:
         wait_until(server.is_ready, within_s=20)
-        yield server.url
+        yield NatsAccess(server.url, server.service_urls, server.api_prefix, folder)
     finally:
         process.stop()
 
 
 @contextmanager
-def _container(folder: Path) -> Generator[str]:
+def _container(folder: Path) -> Generator[NatsAccess]:
     # Loaded only when asked for.
     from testcontainers.core.container import DockerContainer  # noqa: PLC0415
     from testcontainers.core.wait_strategies import LogMessageWaitStrategy  # noqa: PLC0415
 
     config = folder / "server.conf"
     config.write_text(_CONFIG, encoding="ascii")
+    users = load_users(folder)
+    write_accounts(folder, users)
     container = (
         DockerContainer(NATS_IMAGE)
-        .with_command("-c /etc/chancery.conf")
-        .with_volume_mapping(str(config), "/etc/chancery.conf", "ro")
+        .with_command("-c /etc/chancery/server.conf")
+        .with_volume_mapping(str(folder), "/etc/chancery", "ro")
         .with_exposed_ports(_PORT)
         .waiting_for(LogMessageWaitStrategy("Server is ready"))
     )
     with container:
-        host = container.get_container_host_ip()
-        yield f"nats://{host}:{container.get_exposed_port(_PORT)}"
+        address = f"{container.get_container_host_ip()}:{container.get_exposed_port(_PORT)}"
+        urls = {name: f"nats://{name}:{users.password(name)}@{address}" for name in SERVICES}
+        admin = f"nats://{ADMIN}:{users.admin}@{address}"
+        yield NatsAccess(admin, urls, SERVICE_API_PREFIX)

@@ -1,7 +1,8 @@
 """The fixtures that pytest gets: real servers, started once per worker and only when asked for.
 
 `database` is a fresh database with every migration applied, `empty_database` one without any;
-`nats_url` is a JetStream server without streams, `provisioned_nats_url` one with the topology.
+`nats_url` is a JetStream server without streams, `provisioned_nats_url` one with the topology;
+both may do everything. `nats_access` is the latter with the login of each service.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Generator
 import pytest
 
 from chancery.embedded.steps import provision_topology
-from chancery.testkit.nats import delete_streams, running_nats
+from chancery.testkit.nats import NatsAccess, delete_streams, running_nats
 from chancery.testkit.postgres import (
     Database,
     create_database,
@@ -28,17 +29,17 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture(scope="session")
-def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    """Yield the URL of this worker's NATS."""
-    with running_nats(ServerSettings(), tmp_path_factory.mktemp("nats")) as url:
-        yield url
+def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[NatsAccess]:
+    """Yield the logins of this worker's NATS."""
+    with running_nats(ServerSettings(), tmp_path_factory.mktemp("nats")) as access:
+        yield access
 
 
 @pytest.fixture
-def nats_url(nats_server: str) -> Generator[str]:
-    """Yield the URL of a JetStream server; its streams are removed afterwards."""
-    yield nats_server
-    run_apart(delete_streams(nats_server))
+def nats_url(nats_server: NatsAccess) -> Generator[str]:
+    """Yield the administrator's URL of a JetStream server; its streams are removed afterwards."""
+    yield nats_server.url
+    run_apart(delete_streams(nats_server.url))
 
 
 @pytest.fixture(scope="session")
@@ -77,3 +78,12 @@ def provisioned_nats_url(nats_url: str) -> str:
     """Return the URL of a JetStream server that has the streams and consumers of the topology."""
     run_apart(provision_topology(nats_url))
     return nats_url
+
+
+@pytest.fixture
+def nats_access(nats_server: NatsAccess, provisioned_nats_url: str) -> NatsAccess:
+    """Return the logins of a JetStream server that has the topology and the accounts."""
+    assert nats_server.url == provisioned_nats_url
+    if not nats_server.has_accounts:
+        pytest.skip("the given NATS has no accounts")
+    return nats_server

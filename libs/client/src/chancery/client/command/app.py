@@ -29,8 +29,12 @@ app = typer.Typer(
 )
 streams = typer.Typer(help="The streams and consumers of the bus.", no_args_is_help=True)
 config = typer.Typer(help="What the environment says.", no_args_is_help=True)
+accounts = typer.Typer(help="Who may reach what on the bus.", no_args_is_help=True)
+producers = typer.Typer(help="Who submits over the bus.", no_args_is_help=True)
 app.add_typer(streams, name="streams")
 app.add_typer(config, name="config")
+app.add_typer(accounts, name="accounts")
+app.add_typer(producers, name="producers")
 
 
 @app.command()
@@ -165,6 +169,36 @@ def streams_apply(*, as_json: AsJson = False) -> None:
 
     with speaking(as_json=as_json):
         raise typer.Exit(asyncio.run(run_streams(write=True, as_json=as_json)))
+
+
+@accounts.command("render")
+def accounts_render(
+    *,
+    producer: Annotated[
+        list[str] | None, typer.Option(help="TENANT.PRINCIPAL that submits (repeatable).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the NATS configuration of the accounts; passwords come from variables."""
+    from chancery.client.command.accounts import run_render
+
+    with speaking(as_json=as_json):
+        run_render(producer or (), as_json=as_json)
+
+
+@producers.command("add")
+def producers_add(
+    principal: Annotated[str, typer.Argument(help="Whose authority its submissions have.")],
+    *,
+    tenant: Annotated[str, typer.Option(help="The principal's tenant.")] = "default",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a principal submit over the embedded NATS; its URL is shown this once."""
+    from chancery.client.command.accounts import run_add_producer
+
+    with speaking(as_json=as_json):
+        asyncio.run(run_add_producer(principal, tenant, data_dir, as_json=as_json))
 
 
 @app.command()

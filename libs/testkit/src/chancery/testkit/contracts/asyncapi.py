@@ -28,6 +28,8 @@ _PARAMETERS: Final = {
     "index": ("tenant", "kind", "key"),
     "run": ("tenant", "run_id"),
     "release": ("tenant", "run_id"),
+    "intake": ("tenant", "principal"),
+    "intake-outcome": ("tenant", "event_id"),
 }
 """What the `*` of a subject stand for, in order, by the subject's first token."""
 

@@ -1,0 +1,95 @@
+"""The request/reply subjects of the topology: who answers what, asked by whom."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chancery.events.topology_rows import RequestTopic, Service
+
+
+def command_subject(service: Service, verb: str) -> str:
+    """Return the request subject of a command, version 1."""
+    return f"command.{service}.{verb}.v1"
+
+
+def query_subject(service: Service, noun: str) -> str:
+    """Return the request subject of a read-only question, version 1."""
+    return f"query.{service}.{noun}.v1"
+
+
+def _commands(server: Service, *verbs: tuple[str, str, str]) -> tuple[RequestTopic, ...]:
+    return tuple(
+        RequestTopic(
+            subject=command_subject(server, verb),
+            server=server,
+            clients=("gateway",),
+            request=request,
+            reply=reply,
+        )
+        for verb, request, reply in verbs
+    )
+
+
+def _queries(server: Service, *nouns: tuple[str, str, str]) -> tuple[RequestTopic, ...]:
+    return tuple(
+        RequestTopic(
+            subject=query_subject(server, noun),
+            server=server,
+            clients=("gateway",),
+            request=request,
+            reply=reply,
+        )
+        for noun, request, reply in nouns
+    )
+
+
+REQUESTS: Final[tuple[RequestTopic, ...]] = (
+    *_commands(
+        "ingestion",
+        ("create-workspace", "CreateWorkspace", "Outcome"),
+        ("close-workspace", "CloseWorkspace", "Outcome"),
+        ("add-member", "AddMember", "Outcome"),
+        ("remove-member", "RemoveMember", "Outcome"),
+        ("join-group", "JoinGroup", "Outcome"),
+        ("leave-group", "LeaveGroup", "Outcome"),
+        ("issue-credential", "IssueCredential", "CredentialIssuedOutcome"),
+        ("revoke-credential", "RevokeCredential", "Outcome"),
+        ("revise-policy", "RevisePolicy", "Outcome"),
+        ("declare-source", "DeclareSource", "Outcome"),
+        ("publish-revision", "PublishRevision", "PublishedOutcome"),
+        ("declare-dataset", "DeclareDataset", "Outcome"),
+        ("publish-snapshot", "PublishSnapshot", "PublishedOutcome"),
+        ("grant", "ChangeGrant", "Outcome"),
+        ("revoke-grant", "ChangeGrant", "Outcome"),
+        ("withdraw", "ChangeServing", "Outcome"),
+        ("restore", "ChangeServing", "Outcome"),
+    ),
+    *_queries("ingestion", ("upload-permission", "CheckUpload", "Outcome")),
+    *_commands(
+        "release",
+        ("create-conversation", "CreateConversation", "ConversationCreated"),
+        ("post-message", "PostMessage", "MessagePosted"),
+    ),
+    *_queries(
+        "release",
+        ("identity", "WhoAmI", "Identity"),
+        ("authorise", "OfResource", "PinnedRevision"),
+        ("sources", "OfWorkspace", "ResourceList"),
+        ("source", "OfResource", "ResourceView"),
+        ("datasets", "OfWorkspace", "DatasetScope"),
+        ("credential", "OfCredential", "CredentialView"),
+        ("policy", "OfWorkspace", "PolicyView"),
+        ("run", "OfRun", "Document"),
+        ("answer", "OfRun", "Document"),
+        ("audit", "OfRun", "Document"),
+        ("bundle", "OfRun", "Document"),
+        ("events", "EventsAfter", "EventRows"),
+        ("conversation", "OfConversation", "Document"),
+    ),
+    *_queries(
+        "execution",
+        ("sql", "RunQuery", "QueryResult"),
+        ("schema", "PinnedRevision", "DatasetSchema"),
+    ),
+)
+"""Every request/reply subject."""
