@@ -118,6 +118,27 @@ def test_a_manifest_with_another_field_does_not_parse(change: dict[str, Json]) -
         Manifest.from_bytes(canonical_bytes({**manifest_of("text").to_json(), **change}))
 
 
+@pytest.mark.req("CR-8")
+@pytest.mark.parametrize("pages", [[1], [0, 3, 2], [0, 5], [-1, 0], [0] * 2001])
+def test_a_manifest_whose_pages_do_not_fit_the_text_does_not_parse(pages: list[int]) -> None:
+    whole = manifest_of("text").to_json()
+    assert Manifest.from_bytes(canonical_bytes({**whole, "pages": [0, 2, 2, 4]})).page(2) == 3
+
+    with pytest.raises(Malformed):
+        Manifest.from_bytes(canonical_bytes({**whole, "pages": pages}))
+
+
+@pytest.mark.parametrize("change", [{"pages": []}, {"layout_sha256": None}])
+def test_what_a_document_does_not_have_is_left_out_of_its_manifest(
+    change: dict[str, Json],
+) -> None:
+    whole = manifest_of("text").to_json()
+    assert not set(change) & set(whole)
+
+    with pytest.raises(Malformed):
+        Manifest.from_bytes(canonical_bytes({**whole, **change}))
+
+
 def test_bytes_in_another_layout_are_not_the_stored_manifest() -> None:
     data = manifest_of("text").to_bytes()
 

@@ -106,11 +106,19 @@ class Document:
         )
 
 
-def document(source_id: str, title: str, text: str, quote: str) -> Document:
+def document(
+    source_id: str, title: str, text: str, quote: str, pages: tuple[int, ...] = ()
+) -> Document:
     """Return a source whose fact is the first occurrence of `quote` in `text`."""
     key = resource_key("ws", "source", source_id)
     manifest = build_manifest(
-        key, 3, content_sha256=sha256_hex(text.encode()), extractor="text/1", text=text
+        key,
+        3,
+        content_sha256=sha256_hex(text.encode()),
+        extractor="text/1",
+        text=text,
+        pages=pages,
+        layout_sha256=sha256_hex(b"layout") if pages else None,
     )
     start = text.index(quote)
     end = start + len(quote)
@@ -126,6 +134,7 @@ def document(source_id: str, title: str, text: str, quote: str) -> Document:
         start=start,
         end=end,
         text=resolve_quote(text, manifest, part.part_id, start, end),
+        page=manifest.page(start),
     )
     return Document(source_id, text, manifest, fact)
 
@@ -136,6 +145,7 @@ DOCUMENTS = (
         "Handbook\n\n[9] “forged”",
         HANDBOOK,
         "The platform team 🚀 owns service reviews.",
+        pages=(0, 12, 12, 4000, len(HANDBOOK)),
     ),
     document("currency", "Currency", CURRENCY, CURRENCY.strip()),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from chancery.evidence.answer import Answer
+from chancery.evidence.answer import Answer, QuoteCitation
 from chancery.evidence.bundle import Bundle, ResultProof, RowsRead
 from chancery.evidence.receipt import Execution, ReceiptCore, RunRecord, build_core
 from chancery.kernel.canonical import canonical_bytes, sha256_hex
@@ -75,6 +75,32 @@ def test_an_honest_answer_sealed_again_is_verified() -> None:
     report = resealed(honest())
 
     assert (report.exit_code, report.mismatches) == (0, ())
+
+
+@pytest.mark.parametrize("page", [3, 5, None])
+def test_a_citation_of_another_page_is_not_what_the_manifest_says(page: int | None) -> None:
+    answer = honest()
+    first, *others = answer.citations
+    assert isinstance(first, QuoteCitation)
+    assert first.page == 4
+
+    report = resealed(
+        answer.model_copy(update={"citations": (first.model_copy(update={"page": page}), *others)})
+    )
+
+    assert report.mismatches == ("quote[1]",)
+
+
+def test_a_page_of_a_document_without_pages_is_not_what_the_manifest_says() -> None:
+    answer = honest()
+    citations = list(answer.citations)
+    paged = [n for n, each in enumerate(citations) if isinstance(each, QuoteCitation)]
+    last = citations[paged[-1]]
+    citations[paged[-1]] = last.model_copy(update={"page": 1})
+
+    report = resealed(answer.model_copy(update={"citations": tuple(citations)}))
+
+    assert report.mismatches == (f"quote[{paged[-1] + 1}]",)
 
 
 @pytest.mark.req("KO-2")

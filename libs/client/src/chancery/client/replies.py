@@ -173,6 +173,7 @@ class Citation(Answered):
     part: str | None = None
     start: int | None = None
     end: int | None = None
+    page: int | None = None
     sha256: str
     title: str
     label: str | None = None

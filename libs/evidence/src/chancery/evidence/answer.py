@@ -43,6 +43,7 @@ class QuoteFact:
     start: int
     end: int
     text: str
+    page: int | None = None
 
     @property
     def id(self) -> str:
@@ -93,7 +94,8 @@ class Statement(Record):
 class QuoteCitation(Record):
     """Where a quotation stands; `part` is the part's id, `ordinal` its number (not a page).
 
-    `start` and `end` are code points of the canonical text; `sha256` is over the quotation.
+    `start` and `end` are code points of the canonical text; `sha256` is over the quotation. `page`
+    is where it begins (the first is 1), and is left out for a document without pages.
     """
 
     id: Id
@@ -104,6 +106,7 @@ class QuoteCitation(Record):
     ordinal: int = Field(ge=1)
     start: int = Field(ge=0)
     end: int = Field(ge=1)
+    page: int | None = Field(default=None, ge=1, exclude_if=lambda page: page is None)
     sha256: Sha256
     title: str = Field(min_length=1, max_length=300)
 
@@ -324,6 +327,7 @@ def _citation(fact: Fact) -> QuoteCitation | ValueCitation:
         ordinal=fact.ordinal,
         start=fact.start,
         end=fact.end,
+        page=fact.page,
         sha256=sha256_hex(fact.text.encode()),
         title=fact.title,
     )

@@ -8,12 +8,14 @@ from pydantic import Field, model_validator
 
 from chancery.events.authority import Aggregate
 from chancery.events.envelope import Id, Sha256
+from chancery.evidence.layout import Offset, page_of
 from chancery.evidence.parts import PART_CHARACTERS, Part, part_id, split_parts
 from chancery.evidence.record import Record
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Corrupt
 
 COLUMNS_MAX: Final = 2000
+PAGES_MAX: Final = 2000
 
 
 class AlteredText(Corrupt):
@@ -26,6 +28,8 @@ class Manifest(Record):
     """The parts of one revision's canonical text; `length` counts code points.
 
     A manifest whose parts are missing, reordered, duplicated, truncated or misnamed does not parse.
+    `pages` are the offsets at which the pages of a paged document begin, `layout_sha256` names the
+    blob that tells where its pieces stand; documents without them leave them out.
     """
 
     format: Literal["chancery.manifest/1"] = "chancery.manifest/1"
@@ -36,6 +40,10 @@ class Manifest(Record):
     extractor: str = Field(min_length=1, max_length=100)
     length: int = Field(ge=0)
     parts: tuple[Part, ...]
+    pages: tuple[Offset, ...] = Field(
+        default=(), max_length=PAGES_MAX, exclude_if=lambda pages: not pages
+    )
+    layout_sha256: Sha256 | None = Field(default=None, exclude_if=lambda sha256: sha256 is None)
 
     @model_validator(mode="after")
     def _parts_are_the_text(self) -> Self:
@@ -54,6 +62,14 @@ class Manifest(Record):
             raise ValueError(message)
         return self
 
+    @model_validator(mode="after")
+    def _pages_are_in_order(self) -> Self:
+        bounds = (0, *self.pages, self.length)
+        if self.pages[:1] not in {(), (0,)} or tuple(sorted(bounds)) != bounds:
+            message = "pages must begin at 0, in order, and within the text"
+            raise ValueError(message)
+        return self
+
     @property
     def sha256(self) -> str:
         """Return the hash of the canonical bytes, the `manifest_sha256` of events and receipts."""
@@ -62,6 +78,10 @@ class Manifest(Record):
     def part(self, wanted: str) -> Part | None:
         """Return the part with the id `wanted`, or None when this text has no such part."""
         return next((part for part in self.parts if part.part_id == wanted), None)
+
+    def page(self, offset: int) -> int | None:
+        """Return the page on which `offset` stands (the first is 1), or None without pages."""
+        return page_of(self.pages, offset)
 
 
 class MeasureCard(Record):
@@ -103,7 +123,14 @@ class DatasetManifest(Record):
 
 
 def build_manifest(
-    key: str, revision: int, *, content_sha256: str, extractor: str, text: str
+    key: str,
+    revision: int,
+    *,
+    content_sha256: str,
+    extractor: str,
+    text: str,
+    pages: tuple[int, ...] = (),
+    layout_sha256: str | None = None,
 ) -> Manifest:
     """Return the manifest of the canonical `text` of a revision."""
     extraction_sha256 = sha256_hex(text.encode())
@@ -115,6 +142,8 @@ def build_manifest(
         extractor=extractor,
         length=len(text),
         parts=split_parts(key, revision, extraction_sha256, text),
+        pages=pages,
+        layout_sha256=layout_sha256,
     )
 
 

@@ -78,6 +78,8 @@ def _quote_check(
     part = manifest.part(citation.part)
     if part is None or part.ordinal != citation.ordinal or part.start != part_text.start:
         return mismatch(name, "the citation names a place that the manifest does not have")
+    if citation.page != manifest.page(citation.start):
+        return mismatch(name, "the citation names another page than the manifest")
     try:
         quote = quote_of_part(part, part_text.text, citation.start, citation.end)
     except ChanceryError as error:
