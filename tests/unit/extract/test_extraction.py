@@ -1,4 +1,4 @@
-"""Markdown and plain text are their own canonical text; everything else is refused by code."""
+"""Markdown and plain text are their own canonical text; what cannot be read is refused by code."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chancery.extract.extraction import EXTRACTOR, EXTRACTORS, extract
+from chancery.extract.extraction import EXTRACTOR, extract, extractor_of
+from chancery.extract.media import PARSED_TYPES, RAW_TYPES
 from chancery.kernel.errors import Rejected
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1)
 
 
-@given(text=_TEXT, media_type=st.sampled_from(sorted(EXTRACTORS)))
+@given(text=_TEXT, media_type=st.sampled_from(sorted(RAW_TYPES)))
 def test_extracting_encoded_text_gives_the_text_back(text: str, media_type: str) -> None:
     found = extract(media_type, text.encode())
 
@@ -58,3 +59,19 @@ def test_a_refusal_never_repeats_the_document() -> None:
         extract("text/plain", b"secret words\xff")
 
     assert "secret" not in refused.value.detail
+
+
+def test_the_identity_of_a_parser_names_the_library_that_it_stands_on() -> None:
+    identities = {each: extractor_of(each) for each in PARSED_TYPES}
+
+    assert identities["application/pdf"].startswith("pdf/1+pypdfium2-")
+    assert identities["text/html"].startswith("html/1+selectolax-")
+    assert len(set(identities.values())) == len(PARSED_TYPES)
+
+
+@pytest.mark.parametrize("media_type", ["image/png", "image/jpeg", "application/zip"])
+def test_what_has_no_text_has_no_extractor(media_type: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        extractor_of(media_type)
+
+    assert refused.value.code == "unsupported_media_type"

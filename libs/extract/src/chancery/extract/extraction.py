@@ -1,97 +1,84 @@
-"""The port of all extractors, and `extract`, which picks the one for a media type.
+"""What an extraction is, and which extractor reads a media type under which identity.
 
 An extractor is a pure function of bytes: the same bytes give the same text for ever under the same
-identity; another result needs another identity. One that runs foreign code (PDF, images) does so in
-a subprocess of its own behind the same port.
+identity; another result needs another identity, which is why those of parsers name the version of
+the library they use. Parsers run behind `chancery.extract.pool`, in a process that can be killed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from typing import Final
 
+from chancery.extract.media import (
+    DOCX,
+    HTML,
+    PARSED_TYPES,
+    PDF,
+    RAW_TYPES,
+    XLSX,
+    UnsupportedMediaType,
+    check_media_type,
+)
 from chancery.extract.plain import PLAIN_TEXT, read_plain_text
-from chancery.kernel.errors import Rejected
 
-EXTRACTOR = PLAIN_TEXT
+EXTRACTOR: Final = PLAIN_TEXT
 """The identity of the extractor for Markdown and plain text."""
 
-
-class UnsupportedMediaType(Rejected):
-    """No extractor reads this media type."""
-
-    code = "unsupported_media_type"
+_PARSERS: Final[Mapping[str, tuple[str, str | None]]] = {
+    PDF: ("pdf/1", "pypdfium2"),
+    DOCX: ("docx/1", None),
+    HTML: ("html/1", "selectolax"),
+    XLSX: ("xlsx/1", "python-calamine"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The canonical text of a document and the identity of what extracted it."""
+    """The canonical text of a document and the identity of what extracted it.
 
-    text: str
+    `pages` are the offsets at which the pages of a PDF begin; `layout` is where lines or cells
+    stand, as the bytes of an `evidence.layout.Layout`.
+    """
+
+    text: str = field(repr=False)
     extractor: str
+    pages: tuple[int, ...] = ()
+    layout: bytes | None = field(default=None, repr=False)
 
 
-class Extractor(Protocol):
-    """Reads the text out of one kind of document."""
-
-    @property
-    def identity(self) -> str:
-        """Return name and version, for example `text/1`; it changes whenever the text may."""
-        ...
-
-    def __call__(self, data: bytes) -> str:
-        """Return the canonical text.
-
-        Raises:
-            Rejected: with a stable code that stands in the index state; never text of the file.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class PlainTextExtractor:
-    """Markdown and plain text, which are their own canonical text."""
-
-    identity: str = EXTRACTOR
-
-    def __call__(self, data: bytes) -> str:
-        """Return `data` as text, nothing normalised; see `read_plain_text`."""
-        return read_plain_text(data)
-
-
-EXTRACTORS: Mapping[str, Extractor] = {
-    "text/plain": PlainTextExtractor(),
-    "text/markdown": PlainTextExtractor(),
-}
-"""From the bare media type to its extractor."""
-
-
-def extractor_of(media_type: str) -> Extractor:
-    """Return the extractor for a media type, with or without parameters.
+def extractor_of(media_type: str) -> str:
+    """Return the identity under which a media type is extracted, with or without parameters.
 
     Raises:
-        Rejected: code `unsupported_media_type`, or `unsupported_charset` for a charset other than
-            UTF-8 (of which US-ASCII is a part).
+        Rejected: code `unsupported_media_type` or `unsupported_charset`.
     """
-    bare, *parameters = (piece.strip().lower() for piece in media_type.split(";"))
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "charset" and value.strip(' "') not in {"utf-8", "utf8", "us-ascii"}:
-            message = "the text must be UTF-8"
-            raise Rejected(message, field="media_type", code="unsupported_charset")
-    extractor = EXTRACTORS.get(bare)
-    if extractor is None:
-        message = f"media_type must be one of {', '.join(sorted(EXTRACTORS))}"
-        raise UnsupportedMediaType(message, field="media_type")
-    return extractor
+    kind = check_media_type(media_type)
+    if kind in RAW_TYPES:
+        return EXTRACTOR
+    if kind in PARSED_TYPES:
+        return _identity(kind)
+    message = "an image has no text to extract"
+    raise UnsupportedMediaType(message, field="media_type")
 
 
 def extract(media_type: str, data: bytes) -> Extraction:
-    """Return the canonical text of `data`.
+    """Return the canonical text of Markdown or plain text; everything else needs the pool.
 
     Raises:
-        Rejected: with a stable code; see `extractor_of` and the extractor.
+        Rejected: with a stable code; see `check_media_type` and `read_plain_text`.
     """
-    extractor = extractor_of(media_type)
-    return Extraction(text=extractor(data), extractor=extractor.identity)
+    identity = extractor_of(media_type)
+    if identity != EXTRACTOR:
+        message = f"media_type must be one of {', '.join(sorted(RAW_TYPES))}"
+        raise UnsupportedMediaType(message, field="media_type")
+    return Extraction(read_plain_text(data), identity)
+
+
+@cache
+def _identity(kind: str) -> str:
+    name, library = _PARSERS[kind]
+    return name if library is None else f"{name}+{library}-{version(library)}"

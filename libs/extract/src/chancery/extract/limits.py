@@ -1,0 +1,27 @@
+"""The bounds of one extraction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+CELLS_MAX: Final = 250_000
+"""The filled cells of a workbook that is read as a document."""
+
+TEXT_CHARACTERS_MAX: Final = 16 * 1024 * 1024
+"""The length of a canonical text: at most 64 MiB in UTF-8, which is what readers load."""
+
+INFLATED_BYTES_MAX: Final = 256 * 1024 * 1024
+INFLATED_ALWAYS_ALLOWED_BYTES: Final = 32 * 1024 * 1024
+INFLATION_RATIO_MAX: Final = 100
+"""A package may unpack to 32 MiB, or to 100 times its size and 256 MiB, whichever is less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the process of one extraction may use; `cpu_s` decides before `deadline_s` does."""
+
+    cpu_s: int = 30
+    deadline_s: float = 120.0
+    address_space_bytes: int = 2 * 1024 * 1024 * 1024
+    reply_bytes_max: int = 160 * 1024 * 1024

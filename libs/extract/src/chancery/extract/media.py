@@ -1,0 +1,101 @@
+"""The media types of documents, and whether bytes begin as their media type says.
+
+This module imports no parser: the edge checks uploads with it before anything is stored.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chancery.extract.refusals import refusal
+from chancery.kernel.errors import Rejected
+
+PLAIN: Final = "text/plain"
+MARKDOWN: Final = "text/markdown"
+HTML: Final = "text/html"
+PDF: Final = "application/pdf"
+DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PNG: Final = "image/png"
+JPEG: Final = "image/jpeg"
+
+RAW_TYPES: Final = frozenset({PLAIN, MARKDOWN})
+"""Read as they are, in the reader's own process: no parser is involved."""
+
+PARSED_TYPES: Final = frozenset({HTML, PDF, DOCX, XLSX})
+"""Read by a parser, in a process of its own."""
+
+IMAGE_TYPES: Final = frozenset({PNG, JPEG})
+"""Kept with their checksum only: they have no text, so they are never evidence."""
+
+DOCUMENT_TYPES: Final = RAW_TYPES | PARSED_TYPES | IMAGE_TYPES
+"""Every media type that a source's revision may have."""
+
+_PDF_HEADER_WITHIN = 1024
+_PDF_END_WITHIN = 4096
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
+_BEGINNINGS: Final = {
+    DOCX: b"PK\x03\x04",
+    XLSX: b"PK\x03\x04",
+    PNG: b"\x89PNG\r\n\x1a\n",
+    JPEG: b"\xff\xd8\xff",
+}
+
+
+class UnsupportedMediaType(Rejected):
+    """No extractor reads this media type."""
+
+    code = "unsupported_media_type"
+
+
+def bare(media_type: str) -> str:
+    """Return a media type in lower case, without its parameters."""
+    return media_type.partition(";")[0].strip().lower()
+
+
+def check_media_type(media_type: str) -> str:
+    """Return the bare media type of a document.
+
+    Raises:
+        UnsupportedMediaType: when documents cannot have it.
+        Rejected: code `unsupported_charset` for a charset other than UTF-8 (of which US-ASCII is a
+            part).
+    """
+    found, *parameters = (piece.strip().lower() for piece in media_type.split(";"))
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "charset" and value.strip(' "') not in {"utf-8", "utf8", "us-ascii"}:
+            message = "the text must be UTF-8"
+            raise Rejected(message, field="media_type", code="unsupported_charset")
+    if found not in DOCUMENT_TYPES:
+        message = f"media_type must be one of {', '.join(sorted(DOCUMENT_TYPES))}"
+        raise UnsupportedMediaType(message, field="media_type")
+    return found
+
+
+def check_signature(media_type: str, data: bytes) -> None:
+    """Check that `data` begins, and a PDF also ends, as its media type says; texts always do.
+
+    Raises:
+        UnreadableDocument: code `empty_document`, `wrong_media_type`, `encrypted_document` or
+            `truncated_file`.
+    """
+    if not data:
+        raise refusal("empty_document")
+    kind = bare(media_type)
+    if kind == PDF:
+        _check_pdf(data)
+    beginning = _BEGINNINGS.get(kind, b"")
+    if data.startswith(beginning):
+        return
+    if kind in {DOCX, XLSX} and data.startswith(_OLE) and _ENCRYPTED_PACKAGE in data:
+        raise refusal("encrypted_document")
+    raise refusal("wrong_media_type")
+
+
+def _check_pdf(data: bytes) -> None:
+    if b"%PDF-" not in data[:_PDF_HEADER_WITHIN]:
+        raise refusal("wrong_media_type")
+    if b"%%EOF" not in data[-_PDF_END_WITHIN:]:
+        raise refusal("truncated_file")

@@ -1,0 +1,110 @@
+"""Each way in which a file can be bad, with the code that its revision fails with."""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO
+
+import pytest
+
+from chancery.extract import pdf
+from chancery.extract.media import DOCX, HTML, JPEG, PDF, PNG, XLSX, check_signature
+from chancery.extract.refusals import TEXTS, refusal
+from chancery.extract.worker import parse
+from chancery.kernel.errors import Rejected
+from tests.unit.extract.files import (
+    docx_file,
+    lines,
+    locked_pdf,
+    paragraph,
+    pdf_file,
+    xlsx_file,
+    zip_bomb,
+)
+
+_PDF = pdf_file(lines("text"))
+_DOCX = docx_file(paragraph("text"))
+_XLSX = xlsx_file({"S": "<row><c><v>1</v></c></row>"})
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 500
+
+
+def _with_password(data: bytes) -> bytes:
+    """Set the flag that says an entry is encrypted, in the directory and before the entry."""
+    with zipfile.ZipFile(BytesIO(data)) as package:
+        entry = package.infolist()[0]
+    place = data.index(b"PK\x01\x02") + 8
+    changed = bytearray(data)
+    changed[entry.header_offset + 6] |= 1
+    changed[place] |= 1
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    ("media_type", "data", "code"),
+    [
+        (PDF, b"", "empty_document"),
+        (PDF, b"not a PDF", "wrong_media_type"),
+        (PDF, _DOCX, "wrong_media_type"),
+        (PDF, _PDF[:-20], "truncated_file"),
+        (PDF, b"%PDF-1.7\nnothing follows\n%%EOF", "unreadable_document"),
+        (PDF, locked_pdf(), "encrypted_pdf"),
+        (PDF, pdf_file(b"", b""), "no_text"),
+        (DOCX, _PDF, "wrong_media_type"),
+        (DOCX, _OLE, "wrong_media_type"),
+        (DOCX, _OLE + "EncryptedPackage".encode("utf-16-le"), "encrypted_document"),
+        (DOCX, _with_password(_DOCX), "encrypted_document"),
+        (DOCX, _DOCX[: len(_DOCX) // 2], "truncated_file"),
+        (DOCX, zip_bomb(), "zip_bomb"),
+        (XLSX, _XLSX[: len(_XLSX) // 2], "truncated_file"),
+        (XLSX, _DOCX, "wrong_media_type"),
+        (HTML, b"", "empty_document"),
+        (HTML, b"<p>\xc3\x28", "invalid_utf8"),
+        (PNG, b"\x89PNG\r\n\x1a\n", "unsupported_media_type"),
+        ("application/zip", _DOCX, "unsupported_media_type"),
+    ],
+)
+def test_a_bad_file_is_refused_by_its_code(media_type: str, data: bytes, code: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        parse(media_type, data)
+
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize(("media_type", "data"), [(PDF, _PDF), (DOCX, _DOCX), (XLSX, _XLSX)])
+def test_the_good_twin_of_each_bad_file_is_read(media_type: str, data: bytes) -> None:
+    assert parse(media_type, data).text
+
+
+def test_more_pages_than_may_be_read_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "PAGES_MAX", 2)
+    assert parse(PDF, pdf_file(lines("1"), lines("2"))).text == "1\n\n2"
+
+    with pytest.raises(Rejected) as refused:
+        parse(PDF, pdf_file(lines("1"), lines("2"), lines("3")))
+
+    assert refused.value.code == "too_many_pages"
+
+
+@pytest.mark.parametrize(
+    ("media_type", "data", "code"),
+    [
+        (PNG, b"\x89PNG\r\n\x1a\nrest", None),
+        (JPEG, b"\xff\xd8\xff\xe0rest", None),
+        (PNG, b"\xff\xd8\xff\xe0rest", "wrong_media_type"),
+        (JPEG, b"GIF89a", "wrong_media_type"),
+        ("text/plain", b"%PDF-1.7", None),
+    ],
+)
+def test_the_first_bytes_tell_the_kind(media_type: str, data: bytes, code: str | None) -> None:
+    found = None
+    try:
+        check_signature(media_type, data)
+    except Rejected as error:
+        found = error.code
+
+    assert found == code
+
+
+def test_an_unknown_code_of_a_process_is_not_passed_on() -> None:
+    assert refusal("content of the file").code == "unreadable_document"
+    assert all(refusal(code).code == code for code in TEXTS)
