@@ -25,6 +25,7 @@ from chancery.events.topology import (
     authority_subject,
     index_subject,
 )
+from chancery.extract.pool import ExtractionPool
 from chancery.indexing.app import Worker, create_worker
 from chancery.indexing.domain.history import ResourceRef
 from chancery.kernel.clock import SystemClock
@@ -145,9 +146,10 @@ async def open_worker(log: Log, database: Database) -> AsyncGenerator[Worker]:
     """Yield indexing's worker as a process has it, its deliveries made by the test."""
     async with (
         await open_pool(database.dsn("indexing"), name="tests") as pool,
+        ExtractionPool() as reader,
         WorkerPool() as converter,
     ):
-        yield create_worker(log.connection, pool, log.blobs, converter)
+        yield create_worker(log.connection, pool, log.blobs, reader, converter)
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from chancery.events.index import (
     RevisionPending,
     RevisionReady,
 )
+from chancery.extract.extraction import Extraction as ReadDocument
+from chancery.extract.extraction import extract
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.domain.page import Page
 from chancery.indexing.errors import LogMoved
@@ -71,7 +73,12 @@ class World:
         announcer = Announcer(
             MemoryLedger(self), MemoryAuthority(self), MemoryIndex(self), FixedClock(NOW)
         )
-        return Publications(announcer, Extraction(WatchedBlobs(self), CountingConverter(self)))
+        return Publications(announcer, self.extraction)
+
+    @property
+    def extraction(self) -> Extraction:
+        """Return the extraction over this world."""
+        return Extraction(WatchedBlobs(self), PlainReader(), CountingConverter(self))
 
     def record(self, data: EventData) -> Event:
         """Append an event to the resource's AUTHORITY subject and return it."""
@@ -180,6 +187,14 @@ class MemoryLedger:
         yield page
         self.world.step()
         self.world.pages[ref] = page
+
+
+@dataclass(frozen=True, slots=True)
+class PlainReader:
+    """The `DocumentReader` of texts alone, in this process."""
+
+    async def extract(self, media_type: str, data: bytes) -> ReadDocument:
+        return extract(media_type, data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from chancery.bus.connection import Connection
 from chancery.events.envelope import Event
 from chancery.events.topology import INDEXING_PUBLICATIONS, authority_subject, consumer
+from chancery.extract.pool import ExtractionPool
 from chancery.indexing.adapters.ledger import PostgresLedger
 from chancery.indexing.adapters.streams import StreamAuthority, StreamIndex
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import Publications
-from chancery.indexing.ports import Converter
+from chancery.indexing.ports import Converter, DocumentReader
 from chancery.indexing.settings import IndexingSettings
 from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import Corrupt
@@ -51,12 +52,14 @@ def resource_of(event: Event, subject: str) -> ResourceRef:
     return ResourceRef(event.tenant, "source" if kind == "source" else "dataset", key)
 
 
-def create_worker(connection: Connection, pool: Pool, blobs: Blobs, converter: Converter) -> Worker:
+def create_worker(
+    connection: Connection, pool: Pool, blobs: Blobs, reader: DocumentReader, converter: Converter
+) -> Worker:
     """Return the worker over these resources."""
     announcer = Announcer(
         PostgresLedger(pool), StreamAuthority(connection), StreamIndex(connection), SystemClock()
     )
-    return Worker(Publications(announcer, Extraction(blobs, converter)))
+    return Worker(Publications(announcer, Extraction(blobs, reader, converter)))
 
 
 async def serve(settings: IndexingSettings) -> None:
@@ -74,8 +77,9 @@ async def serve(settings: IndexingSettings) -> None:
         pool = await stack.enter_async_context(
             await open_pool(dsn, name="chancery-indexing", limits=limits)
         )
+        reader = await stack.enter_async_context(ExtractionPool(concurrency=settings.extractions))
         converter = await stack.enter_async_context(WorkerPool(concurrency=settings.conversions))
-        worker = create_worker(opened.connection, pool, open_blobs(blobs_url), converter)
+        worker = create_worker(opened.connection, pool, open_blobs(blobs_url), reader, converter)
         service.worker(
             consumer(INDEXING_PUBLICATIONS),
             worker.handle,

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from chancery.events.envelope import Event, EventData
+from chancery.extract.extraction import Extraction
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.domain.page import Page
 from chancery.tabular.schema import ColumnDeclaration
@@ -51,6 +52,19 @@ class Ledger(Protocol):
 
         Raises:
             Unavailable: when the store is away, or another holder keeps the page too long.
+        """
+        ...
+
+
+class DocumentReader(Protocol):
+    """Turns a document into its canonical text, without letting a bad one harm this process."""
+
+    async def extract(self, media_type: str, data: bytes) -> Extraction:
+        """Return the text, with pages and layout when the document has them.
+
+        Raises:
+            Rejected: with a stable code, when the document does not allow one.
+            Unavailable: when no process could take it now.
         """
         ...
 

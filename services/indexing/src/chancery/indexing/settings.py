@@ -8,7 +8,8 @@ from chancery.runtime.settings import ServiceSettings
 
 
 class IndexingSettings(ServiceSettings):
-    """`workers` events are worked on at a time, `conversions` snapshots converted at a time."""
+    """How much is done at a time: events, documents read by parsers, snapshots converted."""
 
     workers: int = Field(default=8, ge=1, le=64)
+    extractions: int = Field(default=2, ge=1, le=16)
     conversions: int = Field(default=1, ge=1, le=8)

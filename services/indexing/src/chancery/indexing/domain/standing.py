@@ -22,6 +22,7 @@ from chancery.events.index import (
     RevisionReady,
 )
 from chancery.extract.extraction import extractor_of
+from chancery.extract.media import IMAGE_TYPES, bare
 from chancery.indexing.domain.history import Declaration, History, Publication, ResourceRef
 from chancery.kernel.canonical import canonical_hash
 from chancery.kernel.errors import Rejected
@@ -34,6 +35,10 @@ SNAPSHOT_EXTRACTOR = "csv/1"
 
 NO_EXTRACTOR = "none/1"
 """The identity under which a media type that nothing reads fails."""
+
+
+NO_TEXT = "no_text"
+"""Why an image is excluded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +96,14 @@ def wanted_extractor(ref: ResourceRef, history: History, publication: Publicatio
     if ref.kind == "dataset":
         return snapshot_extractor(history.declaration)
     try:
-        return extractor_of(publication.media_type).identity
+        return extractor_of(publication.media_type)
     except Rejected:
         return NO_EXTRACTOR
+
+
+def is_image(ref: ResourceRef, publication: Publication) -> bool:
+    """Tell whether the revision is an image: kept by its checksum, never evidence."""
+    return ref.kind == "source" and bare(publication.media_type) in IMAGE_TYPES
 
 
 def snapshot_extractor(declaration: Declaration) -> str:
@@ -115,6 +125,8 @@ def standing_of(ref: ResourceRef, history: History, revision: Revision) -> Stand
         return Standing("excluded", "withdrawn")
     if number != history.serving:
         return Standing("excluded", "superseded")
+    if is_image(ref, revision.publication):
+        return Standing("excluded", NO_TEXT)
     outcome = revision.outcome
     if outcome is None or outcome.extractor != wanted_extractor(ref, history, revision.publication):
         return Standing("pending")
@@ -130,7 +142,7 @@ def needs_extraction(ref: ResourceRef, history: History, revision: Revision) -> 
 
     A superseded revision is extracted once, so that its text can still be cited and read.
     """
-    if history.withdrawn:
+    if history.withdrawn or is_image(ref, revision.publication):
         return False
     if revision.outcome is None:
         return True
@@ -143,11 +155,13 @@ def next_step(ref: ResourceRef, history: History, revision: Revision) -> Step | 
     """Return the event that says what the revision's state has become, or None if it was said.
 
     A revision that was superseded before anything was said of it moves from excluded to excluded
-    when the resource is withdrawn; only a changed state is worth an event.
+    when the resource is withdrawn; only a changed state is worth an event, or that it has no text
+    (an image that was withdrawn serves again, and would else seem to be pending).
     """
     wanted = standing_of(ref, history, revision)
     said = revision.standing
-    if wanted == said or (said is not None and said.state == wanted.state == "excluded"):
+    stays_out = said is not None and said.state == wanted.state == "excluded"
+    if wanted == said or (stays_out and wanted.reason != NO_TEXT):
         return None
     event_id = derived_id(
         "index", *_names(ref, revision), wanted.state, wanted.reason or "",

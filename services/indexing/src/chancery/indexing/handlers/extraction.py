@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from chancery.authority.states import DatasetState
 from chancery.evidence.manifest import DatasetManifest, Manifest, build_manifest
-from chancery.extract.extraction import extract
+from chancery.extract.extraction import Extraction as ReadDocument
 from chancery.indexing.domain.cards import build_cards
 from chancery.indexing.domain.history import History, Publication, ResourceRef
 from chancery.indexing.domain.standing import (
@@ -21,7 +21,7 @@ from chancery.indexing.domain.standing import (
     has_same_rows,
     wanted_extractor,
 )
-from chancery.indexing.ports import Converter
+from chancery.indexing.ports import Converter, DocumentReader
 from chancery.kernel.errors import Corrupt, Rejected
 from chancery.store.blobs import Blobs
 from chancery.tabular.schema import Column, ColumnDeclaration, TableSchema, column_of
@@ -38,6 +38,7 @@ class Extraction:
     """Extracts revisions; a file that allows no canonical form is an outcome, not an error."""
 
     blobs: Blobs
+    reader: DocumentReader
     converter: Converter
 
     async def run(self, ref: ResourceRef, history: History, revision: Revision) -> Outcome:
@@ -60,8 +61,12 @@ class Extraction:
     async def _document(self, ref: ResourceRef, revision: Revision) -> Extracted:
         publication = revision.publication
         data = await self._content(ref, revision)
-        text, manifest = await asyncio.to_thread(_extracted, ref, publication, data)
-        extraction_sha256 = await self.blobs.put(ref.tenant, text)
+        found = await self.reader.extract(publication.media_type, data)
+        layout_sha256 = None
+        if found.layout is not None:
+            layout_sha256 = await self.blobs.put(ref.tenant, found.layout)
+        manifest = await asyncio.to_thread(_manifest, ref, publication, found, layout_sha256)
+        extraction_sha256 = await self.blobs.put(ref.tenant, found.text.encode())
         assert extraction_sha256 == manifest.extraction_sha256, "both are over the same UTF-8"
         manifest_sha256 = await self.blobs.put(ref.tenant, manifest.to_bytes())
         return Extracted(extraction_sha256, manifest_sha256, manifest.length)
@@ -133,17 +138,19 @@ class _Rows:
     count: int
 
 
-def _extracted(ref: ResourceRef, publication: Publication, data: bytes) -> tuple[bytes, Manifest]:
-    """Return the canonical text in UTF-8 with its manifest; long texts take a while."""
-    found = extract(publication.media_type, data)
-    manifest = build_manifest(
+def _manifest(
+    ref: ResourceRef, publication: Publication, found: ReadDocument, layout_sha256: str | None
+) -> Manifest:
+    """Return the manifest of what was read; long texts take a while."""
+    return build_manifest(
         ref.key,
         publication.revision,
         content_sha256=publication.content_sha256,
         extractor=found.extractor,
         text=found.text,
+        pages=found.pages,
+        layout_sha256=layout_sha256,
     )
-    return found.text.encode(), manifest
 
 
 def _bare(media_type: str) -> str:
