@@ -6,6 +6,7 @@ import pytest
 
 from chancery.events import commands, queries
 from chancery.events.run import RunRequested
+from chancery.extract.media import DOCX
 from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import Conflict, Denied, NotFound, Rejected, Unavailable
 from tests.unit.gateway.fakes import TOKEN, World
@@ -112,7 +113,13 @@ async def test_an_id_that_is_no_subject_token_is_refused(world: World, source: s
         ("text/plain", b" \n", "empty_content"),
         ("text/plain", b"a\x00b", "nul_byte"),
         ("text/plain", b"a\xffb", "invalid_utf8"),
-        ("image/png", b"a", "unsupported_media_type"),
+        ("image/gif", b"a", "unsupported_media_type"),
+        ("image/png", b"a", "wrong_media_type"),
+        ("image/png", b"", "empty_content"),
+        ("application/pdf", b"# Text", "wrong_media_type"),
+        ("application/pdf", b"%PDF-1.7 and no end", "truncated_file"),
+        (DOCX, b"%PDF-1.7", "wrong_media_type"),
+        ("text/html", b"<p>\xff", "invalid_utf8"),
         ("text/plain", b"x" * 1001, "too_large"),
     ],
 )

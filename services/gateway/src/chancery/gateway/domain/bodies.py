@@ -168,13 +168,38 @@ class SnapshotReply(BaseModel):
     state: str
 
 
+class RectangleReply(BaseModel):
+    """A line that a passage touches, in points of its page's own space; the first page is 1."""
+
+    page: int
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+class CellReply(BaseModel):
+    """A cell that a passage touches, with the type and text of its value."""
+
+    sheet: str
+    cell: str
+    type: str
+    value: str
+
+
 class CheckReply(BaseModel):
-    """Whether a passage stands in a revision: match, absent or ambiguous, and where."""
+    """Whether a passage stands in a revision: match, absent or ambiguous, and where.
+
+    A PDF has a page and rectangles, a workbook has cells; of a long passage the first ones only.
+    """
 
     verdict: str
     occurrences: int
     start: int | None = None
     end: int | None = None
+    page: int | None = None
+    rectangles: list[RectangleReply] | None = None
+    cells: list[CellReply] | None = None
     extraction_sha256: str
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from chancery.extract.media import DOCUMENT_TYPES, HTML, RAW_TYPES, check_signature
 from chancery.kernel.errors import Rejected
 from chancery.tabular.csv import check_csv
 
-TEXT_TYPES = ("text/plain", "text/markdown")
-"""The media types of documents that this build extracts."""
+TEXT_TYPES = RAW_TYPES | {HTML}
+"""The media types of documents that are texts, so that every byte of them is checked here."""
 
 TABLE_TYPES = ("text/csv",)
 """The media types of datasets that this build converts."""
@@ -27,12 +28,18 @@ def check_document(media_type: str, data: bytes) -> None:
     """Refuse a document that could never be quoted.
 
     Raises:
-        Rejected: code `unsupported_media_type`, `empty_content`, `invalid_utf8` or `nul_byte`.
+        Rejected: code `unsupported_media_type`, `empty_content`, `invalid_utf8` or `nul_byte`, or
+            `wrong_media_type`, `truncated_file` or `encrypted_document` when the bytes say so.
     """
-    if media_type not in TEXT_TYPES:
-        message = f"the media type must be one of {', '.join(TEXT_TYPES)}"
+    if media_type not in DOCUMENT_TYPES:
+        message = f"the media type must be one of {', '.join(sorted(DOCUMENT_TYPES))}"
         raise UnsupportedMediaType(message, field="media_type")
-    _check_text(data)
+    if media_type in TEXT_TYPES:
+        _check_text(data)
+    elif data:
+        check_signature(media_type, data)
+    else:
+        raise _empty()
 
 
 def check_table(media_type: str, data: bytes) -> None:
@@ -49,8 +56,7 @@ def check_table(media_type: str, data: bytes) -> None:
 
 def _check_text(data: bytes) -> None:
     if not data.strip():
-        message = "the content is empty; publish at least one character that is not white space"
-        raise Rejected(message, field="content", code="empty_content")
+        raise _empty()
     if b"\x00" in data:
         message = "the content has a NUL byte; publish it as text without one"
         raise Rejected(message, field="content", code="nul_byte")
@@ -59,3 +65,8 @@ def _check_text(data: bytes) -> None:
     except UnicodeDecodeError as error:
         message = f"the content is not UTF-8: byte {error.start} cannot be decoded"
         raise Rejected(message, field="content", code="invalid_utf8") from error
+
+
+def _empty() -> Rejected:
+    message = "the content is empty; publish at least one character that is not white space"
+    return Rejected(message, field="content", code="empty_content")

@@ -5,14 +5,18 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from chancery.events import commands, queries
+from chancery.extract.media import DOCUMENT_TYPES
 from chancery.gateway.domain.bodies import CheckBody, CheckReply, RevisionReply, SourceBody
+from chancery.gateway.domain.media import TEXT_TYPES
 from chancery.gateway.domain.passages import find_passage
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
+from chancery.gateway.handlers.places import Places, places_of
 from chancery.gateway.handlers.uploads import read_upload, store_upload
 from chancery.kernel.errors import NotFound
 
 router = APIRouter(prefix="/v1/workspaces/{ws}/sources", tags=["sources"])
 
+_BINARY = {"type": "string", "format": "binary"}
 TEXT_BYTES_MAX = 64 * 1024 * 1024
 
 
@@ -53,8 +57,8 @@ async def read_source(ws: PathId, source: PathId, here: Here) -> queries.Resourc
         "requestBody": {
             "required": True,
             "content": {
-                "text/plain": {"schema": {"type": "string"}},
-                "text/markdown": {"schema": {"type": "string"}},
+                **{each: {"schema": {"type": "string"}} for each in sorted(TEXT_TYPES)},
+                **{each: {"schema": _BINARY} for each in sorted(DOCUMENT_TYPES - TEXT_TYPES)},
                 "application/json": {
                     "schema": {
                         "type": "object",
@@ -69,7 +73,7 @@ async def read_source(ws: PathId, source: PathId, here: Here) -> queries.Resourc
                     "schema": {
                         "type": "object",
                         "required": ["file"],
-                        "properties": {"file": {"type": "string", "format": "binary"}},
+                        "properties": {"file": _BINARY},
                     }
                 },
             },
@@ -130,14 +134,21 @@ async def check_passage(
     ws: PathId, source: PathId, number: RevisionNumber, body: CheckBody, here: Here
 ) -> CheckReply:
     """Say whether a passage stands in one revision, letter by letter."""
-    sha256, text = await _text(here, ws, source, number)
+    pinned, text = await _text(here, ws, source, number)
+    assert pinned.extraction_sha256 is not None, "its text was read"
     found = find_passage(text.decode(), body.text, body.start, body.end)
+    places = Places()
+    if found.start is not None and found.end is not None:
+        places = await places_of(here, pinned, found.start, found.end)
     return CheckReply(
         verdict=found.verdict,
         occurrences=found.occurrences,
         start=found.start,
         end=found.end,
-        extraction_sha256=sha256,
+        page=places.page,
+        rectangles=places.rectangles,
+        cells=places.cells,
+        extraction_sha256=pinned.extraction_sha256,
     )
 
 
@@ -152,7 +163,7 @@ async def _authorised(
 
 async def _text(
     here: Context, workspace_id: str, source_id: str, revision: int
-) -> tuple[str, bytes]:
+) -> tuple[queries.PinnedRevision, bytes]:
     pinned = await _authorised(here, workspace_id, source_id, revision)
     if pinned.extraction_sha256 is None:
         message = "the revision has no text yet; ask for its status"
@@ -160,4 +171,4 @@ async def _text(
     data = await here.edge.blobs.get(
         here.call.caller.tenant, pinned.extraction_sha256, limit=TEXT_BYTES_MAX
     )
-    return pinned.extraction_sha256, data
+    return pinned, data

@@ -1,0 +1,135 @@
+"""Documents other than texts at the edge: which are let in, and where a passage of them stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from chancery.events import commands, queries
+from chancery.evidence.layout import Layout, PageLayout, SheetLayout
+from chancery.evidence.manifest import build_manifest
+from chancery.extract.media import DOCX, HTML, JPEG, PDF, PNG, XLSX
+from chancery.kernel.canonical import Json, sha256_hex
+from tests.unit.gateway.fakes import World
+
+SOURCE = "/v1/workspaces/w/sources/s"
+TEXT = "first line\nsecond line\n\nthird"
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.mark.parametrize(
+    ("media_type", "data"),
+    [
+        (PDF, b"%PDF-1.7 text %%EOF"),
+        (DOCX, b"PK\x03\x04 text"),
+        (XLSX, b"PK\x03\x04 text"),
+        (HTML, b"<p>text"),
+        (PNG, b"\x89PNG\r\n\x1a\n data"),
+        (JPEG, b"\xff\xd8\xff data"),
+    ],
+)
+async def test_a_document_that_begins_as_its_media_type_says_is_taken(
+    world: World, media_type: str, data: bytes
+) -> None:
+    world.owners.answers["query.ingestion.upload-permission.v1"] = commands.Outcome(
+        sequence=1, changed=False
+    )
+    world.owners.answers["command.ingestion.publish-revision.v1"] = commands.PublishedOutcome(
+        key="k", revision=1, sequence=2, content_sha256="a" * 64, event_id="e", changed=True
+    )
+
+    async with world.client() as client:
+        response = await client.post(
+            f"{SOURCE}/revisions", content=data, headers={"Content-Type": media_type}
+        )
+
+    assert response.status_code == 202
+    sent = world.owners.asked[-1][1].body
+    assert isinstance(sent, commands.PublishRevision)
+    assert (sent.media_type, sent.content_sha256) == (media_type, sha256_hex(data))
+    assert await world.blobs.exists("default", sent.content_sha256)
+
+
+async def _publish(world: World, layout: Layout | None, pages: tuple[int, ...] = ()) -> None:
+    layout_sha256 = None
+    if layout is not None:
+        layout_sha256 = await world.blobs.put("default", layout.to_bytes())
+    manifest = build_manifest(
+        "key",
+        1,
+        content_sha256="0" * 64,
+        extractor="pdf/1",
+        text=TEXT,
+        pages=pages,
+        layout_sha256=layout_sha256,
+    )
+    world.owners.answers["query.release.authorise.v1"] = queries.PinnedRevision(
+        kind="source",
+        key="key",
+        id="s",
+        title="S",
+        revision=1,
+        content_sha256="0" * 64,
+        media_type=PDF,
+        size_bytes=1,
+        state="ready",
+        extraction_sha256=await world.blobs.put("default", TEXT.encode()),
+        manifest_sha256=await world.blobs.put("default", manifest.to_bytes()),
+    )
+
+
+async def _check(world: World, text: str) -> dict[str, Json]:
+    async with world.client() as client:
+        response = await client.post(f"{SOURCE}/revisions/1/check", json={"text": text})
+    assert response.status_code == 200
+    found: dict[str, Json] = response.json()
+    return found
+
+
+async def test_a_passage_of_a_pdf_has_its_page_and_rectangles(world: World) -> None:
+    first = PageLayout(
+        box=(0, 0, 61200, 79200), rotation=0, lines=((0, 10, 1, 2, 3, 4), (11, 22, 5, 6, 7, 8))
+    )
+    last = PageLayout(box=(0, 0, 61200, 79200), rotation=0, lines=((24, 29, 100, 200, 300, 400),))
+    await _publish(world, Layout(pages=(first, last)), pages=(0, 24))
+
+    spanning, third = await _check(world, "line\nsecond"), await _check(world, "third")
+
+    assert (spanning["page"], third["page"]) == (1, 2)
+    assert spanning["rectangles"] == [
+        {"page": 1, "left": 0.01, "bottom": 0.02, "right": 0.03, "top": 0.04},
+        {"page": 1, "left": 0.05, "bottom": 0.06, "right": 0.07, "top": 0.08},
+    ]
+    assert third["cells"] is None
+
+
+async def test_a_passage_of_a_workbook_has_its_cells(world: World) -> None:
+    sheet = SheetLayout(name="Sums", cells=((0, 10, 0, 0, "text", "first line"),))
+    await _publish(world, Layout(sheets=(sheet,)))
+
+    found = await _check(world, "first")
+
+    assert found["cells"] == [
+        {"sheet": "Sums", "cell": "A1", "type": "text", "value": "first line"}
+    ]
+    assert (found["page"], found["rectangles"]) == (None, None)
+
+
+async def test_a_passage_of_a_text_has_its_offsets_only(world: World) -> None:
+    await _publish(world, None)
+
+    found = await _check(world, "third")
+
+    assert (found["verdict"], found["start"], found["end"]) == ("match", 24, 29)
+    assert (found["page"], found["rectangles"], found["cells"]) == (None, None, None)
+
+
+async def test_a_passage_that_is_not_there_has_no_place(world: World) -> None:
+    await _publish(world, Layout(), pages=(0,))
+
+    found = await _check(world, "fourth")
+
+    assert (found["verdict"], found["page"], found["rectangles"]) == ("absent", None, None)
