@@ -72,6 +72,7 @@ def _broken_credential(*, revoked: bool = False, gone: bool = False) -> Principa
     return replace(PRINCIPAL, credentials={} if gone else {CREDENTIAL: credential})
 
 
+ELSEWHERE = FILTER.model_copy(update={"column": "country"})
 EVERYWHERE: list[Change] = [
     (tenant_ref("acme"), None, "tenant"),
     (tenant_ref("acme"), TenantState(suspended=True), "tenant"),
@@ -105,7 +106,7 @@ EVERYWHERE: list[Change] = [
         "fields",
     ),
     (DATASET, replace(DATASET_STATE, row_filters=()), "fields"),
-    (DATASET, replace(DATASET_STATE, row_filters=(FILTER, FILTER)), "fields"),
+    (DATASET, replace(DATASET_STATE, row_filters=(FILTER, ELSEWHERE)), "fields"),
 ]
 
 

@@ -166,3 +166,24 @@ def test_a_withdrawn_source_is_restored_and_a_dataset_published_again() -> None:
     with pytest.raises(Rejected) as refused:
         decide_restore(pat, OPEN, replace(DATASET_STATE, withdrawn=True), table)
     assert refused.value.code == "not_restorable"
+
+
+@pytest.mark.parametrize("aggregate", ["sum", "avg", "min", "max", "count"])
+def test_only_a_count_does_without_a_column(aggregate: events.Aggregate) -> None:
+    pat = actor("publisher")
+    bare = events.Measure(name="total", aggregate=aggregate)
+    body = DATASET_BODY.model_copy(update={"measures": (bare,)})
+    named = bare.model_copy(update={"column": "amount"})
+
+    assert decide_declare_dataset(
+        pat, OPEN, OPEN_DATASET, body.model_copy(update={"measures": (named,)})
+    )
+    if aggregate == "count":
+        assert decide_declare_dataset(pat, OPEN, OPEN_DATASET, body)
+        return
+    with pytest.raises(Rejected) as refused:
+        decide_declare_dataset(pat, OPEN, OPEN_DATASET, body)
+    assert (refused.value.code, refused.value.field) == (
+        "measure_without_column",
+        "measures.0.column",
+    )

@@ -96,7 +96,7 @@ def decide_declare_dataset(
         NotPermitted: unless the actor is a publisher, or for making somebody else's dataset
             private.
         UnreadableText: for a title or a measure that cannot be shown.
-        Rejected: with code `duplicate_measure`.
+        Rejected: with code `duplicate_measure` or `measure_without_column`.
     """
     require_role(actor, command.workspace_id, workspace, "publisher")
     if dataset is not None:
@@ -272,6 +272,9 @@ def decide_restore(
 
 
 def _check_measure(measure: Measure, place: str) -> None:
+    if measure.column is None and measure.aggregate != "count":
+        message = f"{place}.column must name what is calculated; only count does without"
+        raise Rejected(message, field=f"{place}.column", code="measure_without_column")
     check_name(measure.name, field=f"{place}.name")
     check_wording(measure.description, field=f"{place}.description")
     for synonym in measure.synonyms:
