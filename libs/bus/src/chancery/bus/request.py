@@ -7,7 +7,8 @@ from typing import Final, TypeVar
 from pydantic import ValidationError
 
 from chancery.bus.connection import Connection
-from chancery.events.requests import Message, Reply, Request
+from chancery.events.requests import Message, Request
+from chancery.events.requests import reply_type as reply_of
 from chancery.kernel.errors import Corrupt
 
 TIMEOUT_S: Final = 10.0
@@ -34,7 +35,7 @@ async def ask(
     payload = request.model_dump_json().encode()
     reply = await connection.request(topic_subject, payload, timeout_s=timeout_s)
     try:
-        parsed = Reply[reply_type].model_validate_json(reply.data)
+        parsed = reply_of(reply_type).model_validate_json(reply.data)
     except ValidationError as error:
         message = "the answering service sent a reply that this build cannot read"
         raise Corrupt(message, code="unreadable_reply") from error

@@ -98,3 +98,21 @@ class Reply(Message, Generic[Body]):
 
     body: Body | None = None
     failure: Failure | None = None
+
+
+_KEPT: set[type[Message]] = set()
+"""Pydantic knows a type it made for as long as somebody holds it, and else makes it again."""
+
+
+def request_type(body: type[Body]) -> type[Request[Body]]:
+    """Return `Request[body]`, made once."""
+    made = Request[body]
+    _KEPT.add(made)
+    return made
+
+
+def reply_type(body: type[Body]) -> type[Reply[Body]]:
+    """Return `Reply[body]`, made once."""
+    made = Reply[body]
+    _KEPT.add(made)
+    return made

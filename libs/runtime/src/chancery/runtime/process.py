@@ -10,6 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeGuard, TypeVar
 
+import uvloop
 from pydantic import ValidationError
 
 from chancery.events.topology import Service
@@ -48,7 +49,8 @@ def start(
 def run(application: Callable[[], Awaitable[None]]) -> int:
     """Run an application's coroutine to its end and return the exit code for how it ended."""
     try:
-        asyncio.run(_awaited(application))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_awaited(application))
     except KeyboardInterrupt:
         return DONE
     except Exception as error:  # noqa: BLE001 - the process ends here; the cause is logged.

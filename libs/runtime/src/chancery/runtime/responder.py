@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from structlog.contextvars import bound_contextvars
 
 from chancery.bus.connection import translate_errors
-from chancery.events.requests import Failure, Message, Reply, Request
+from chancery.events.requests import Failure, Message, Request, reply_type, request_type
 from chancery.kernel.errors import ChanceryError, Rejected, TooLarge, Unavailable
 from chancery.runtime import telemetry
 from chancery.runtime.acking import undecoded
@@ -137,7 +137,7 @@ class Responder(Generic[BodyT, AnswerT]):
                 raise
             except Exception as error:
                 raise self._internal(error) from error
-            return Reply[type(answer)](body=answer).model_dump_json().encode()
+            return reply_type(type(answer))(body=answer).model_dump_json().encode()
 
     def _internal(self, error: Exception) -> Unavailable:
         trace_id = telemetry.current_trace_id()
@@ -160,7 +160,7 @@ def parse_request(data: bytes, body_type: type[BodyT]) -> Request[BodyT]:
         InvalidRequest: naming the first field that does not fit, never its value.
     """
     try:
-        return Request[body_type].model_validate_json(data)
+        return request_type(body_type).model_validate_json(data)
     except ValidationError as error:
         raise _invalid(error) from error
 
@@ -175,7 +175,7 @@ def _invalid(error: ValidationError) -> InvalidRequest:
 
 
 def _failure(error: ChanceryError) -> bytes:
-    return Reply[Message](failure=Failure.of(error)).model_dump_json().encode()
+    return reply_type(Message)(failure=Failure.of(error)).model_dump_json().encode()
 
 
 def _driver_subscription(subscriber: LogicSubscriber[Any]) -> Subscription | None:

@@ -28,6 +28,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
 from chancery.store.pool import Connection, Pool, borrow
 from chancery.store.queries import load_queries
 
@@ -84,7 +87,7 @@ class Outbox:
             try:
                 return await self._relay(connection, publish, limit)
             finally:
-                await connection.execute(_UNLOCK_OUTBOX, self.name)
+                await _unlock(connection, self.name)
 
     async def _relay(self, connection: Connection, publish: Publish, limit: int) -> int:
         # No transaction is open while the bus is waited for: it would hold back the horizon of
@@ -97,6 +100,15 @@ class Outbox:
         if failure is not None:
             raise failure
         return len(published)
+
+
+async def _unlock(connection: PoolConnectionProxy[asyncpg.Record], name: str) -> None:
+    """Give the lock up; a session that cannot say so is ended, and its lock with it."""
+    try:
+        await connection.execute(_UNLOCK_OUTBOX, name)
+    except BaseException:
+        connection.terminate()
+        raise
 
 
 async def _publish_in_order(

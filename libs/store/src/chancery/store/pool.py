@@ -64,6 +64,9 @@ DEFAULT_LIMITS = PoolLimits()
 async def open_pool(dsn: str, *, name: str, limits: PoolLimits = DEFAULT_LIMITS) -> Pool:
     """Open a pool; `name` is what the database shows as the application.
 
+    A connection that is given back keeps its session: only `SET LOCAL` and locks of a transaction
+    may be used on it. An open transaction is rolled back.
+
     Raises:
         Unavailable: when the server cannot be reached or does not know the role.
     """
@@ -77,6 +80,7 @@ async def open_pool(dsn: str, *, name: str, limits: PoolLimits = DEFAULT_LIMITS)
                 command_timeout=limits.statement_timeout_s,
                 server_settings=_server_settings(name, limits),
                 init=_use_json,
+                reset=_keep_session,
             )
 
 
@@ -205,6 +209,11 @@ def _server_settings(name: str, limits: PoolLimits) -> dict[str, str]:
         "lock_timeout": str(round(limits.lock_timeout_s * 1000)),
         "idle_in_transaction_session_timeout": str(round(limits.statement_timeout_s * 1000)),
     }
+
+
+async def _keep_session(connection: Connection) -> None:
+    """Spare each borrower the driver's four resetting statements, a round trip of their own."""
+    del connection
 
 
 async def _use_json(connection: Connection) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from chancery.authority.tokens import parse_token, proof_of
-from chancery.events.requests import Caller, Message, Request
+from chancery.events.requests import Caller, Message, Request, request_type
 from chancery.gateway.domain.media import essence
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Denied, Rejected
@@ -31,7 +31,7 @@ class Call:
 
     def request(self, body: Sent) -> Request[Sent]:
         """Return the message that carries `body` to its owner on behalf of the caller."""
-        return Request[Sent](
+        return request_type(type(body))(
             caller=self.caller,
             route=self.route,
             idempotency_key=self.idempotency_key,

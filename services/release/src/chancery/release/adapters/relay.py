@@ -29,9 +29,11 @@ class Relay:
     bus: Bus
     pool: Pool
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
+    _awaited: int = 0
 
     def wake(self) -> None:
-        """Say that there is something to publish."""
+        """Say that one more row was committed."""
+        self._awaited += 1
         self._woken.set()
 
     async def run(self) -> None:
@@ -43,10 +45,15 @@ class Relay:
         outbox = Outbox(self.pool, "release", _STATEMENTS)
         while True:
             await self._pause()
-            # A row stays below the horizon's reach while an older transaction is open.
+            # A committed row stays above the horizon while an older transaction is open.
             for _ in range(HORIZON_POLLS):
-                if await outbox.relay(self._publish, limit=BATCH_ROWS) == 0:
+                published = await outbox.relay(self._publish, limit=BATCH_ROWS)
+                self._awaited = max(0, self._awaited - published)
+                if self._awaited == 0 and published < BATCH_ROWS:
+                    break
+                if published == 0:
                     await asyncio.sleep(HORIZON_POLL_S)
+            self._awaited = 0
 
     async def _pause(self) -> None:
         try:
