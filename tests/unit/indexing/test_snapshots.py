@@ -10,7 +10,10 @@ from chancery.events import authority
 from chancery.events.authority import Measure
 from chancery.events.index import RevisionExtracted, RevisionReady
 from chancery.evidence.manifest import DatasetManifest
+from chancery.tabular.formats import XLSX_TYPE
+from chancery.tabular.snapshot import convert_xlsx
 from tests.unit.indexing.world import DATASET, World, declared_dataset
+from tests.unit.tabular.workbooks import workbook
 
 _CSV = b"id,amount,region\n1,1250.00,north\n2,2750.00,south\n"
 _TOTAL = Measure(name="total", aggregate="sum", column="amount", synonyms=("revenue",))
@@ -55,6 +58,41 @@ async def test_the_parquet_is_stored_before_an_event_names_it() -> None:
 
     assert (await world.blobs.get("acme", told.extraction_sha256, limit=10**7))[:4] == b"PAR1"
     assert told.length == 2
+
+
+@pytest.mark.req("KO-3")
+async def test_a_workbook_and_a_parquet_file_become_the_same_table() -> None:
+    sheet = workbook([["id", "amount", "region"], [1, 1250, "north"], [2, 2750, "south"]])
+    made = convert_xlsx(sheet, {})
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    for media_type, data in ((XLSX_TYPE, sheet), ("application/parquet", made.parquet)):
+        world = World(ref=DATASET)
+        world.record(declared_dataset(_TOTAL))
+        await world.handle(await world.publish(data, media_type=media_type))
+        manifest = await _manifest(world)
+        found[manifest.extractor.partition("+")[0]] = manifest.columns
+        assert [card.label for card in manifest.cards] == ["SUM(orders.amount)"]
+
+    assert set(found) == {"xlsx/1", "parquet/1"}
+    assert found["xlsx/1"] == found["parquet/1"]
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize(
+    ("hidden", "filtered"), [(("amont",), ()), ((), ("area",)), (("id.x",), ())]
+)
+async def test_a_policy_on_a_column_that_is_not_there_keeps_the_snapshot_out(
+    hidden: tuple[str, ...], filtered: tuple[str, ...]
+) -> None:
+    """A slip in a name would otherwise show the column that it meant to hide."""
+    world = World(ref=DATASET)
+    world.record(declared_dataset(_TOTAL, hidden=hidden, filtered=filtered))
+    await world.handle(await world.publish(_CSV, media_type="text/csv"))
+    assert world.told() == ["pending 1", "failed 1 policy_column_missing"]
+
+    await world.handle(world.record(declared_dataset(_TOTAL, hidden=("Amount",))))
+
+    assert world.told()[-1] == "ready 1"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +182,9 @@ async def test_other_column_types_convert_the_rows_again() -> None:
     [
         (b"a,b\n1\n", "text/csv", "csv_ragged_row"),
         (b"a,a\n1,2\n", "text/csv", "csv_duplicate_column"),
-        (b"PAR1", "application/vnd.apache.parquet", "unsupported_media_type"),
+        (b"PAR1", "application/vnd.apache.parquet", "parquet_unreadable"),
+        (b"PK", XLSX_TYPE, "xlsx_unreadable"),
+        (b"a\tb\n", "text/tab-separated-values", "unsupported_media_type"),
     ],
 )
 async def test_a_file_that_is_no_table_fails_with_its_code(

@@ -32,8 +32,10 @@ from chancery.kernel.clock import FixedClock
 from chancery.kernel.errors import Unavailable
 from chancery.kernel.ids import resource_key
 from chancery.store.blobs import Blobs
+from chancery.tabular.formats import format_of
+from chancery.tabular.parquet import convert_parquet
 from chancery.tabular.schema import ColumnDeclaration
-from chancery.tabular.snapshot import Snapshot, convert_csv
+from chancery.tabular.snapshot import Snapshot, convert_csv, convert_xlsx
 from chancery.testkit.blobs import MemoryBlobs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -203,10 +205,13 @@ class CountingConverter:
 
     world: World
 
-    async def convert(self, data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:
+    async def convert(
+        self, data: bytes, declared: Mapping[str, ColumnDeclaration], *, media_type: str
+    ) -> Snapshot:
         self.world.step()
         self.world.conversions += 1
-        return convert_csv(data, declared)
+        convert = {"csv": convert_csv, "parquet": convert_parquet, "xlsx": convert_xlsx}
+        return convert[format_of(media_type)](data, declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,16 +267,25 @@ def declared_source(title: str = "Handbook") -> authority.SourceDeclared:
 
 
 def declared_dataset(
-    *measures: authority.Measure, types: Mapping[str, str] | None = None
+    *measures: authority.Measure,
+    types: Mapping[str, str] | None = None,
+    hidden: tuple[str, ...] = (),
+    filtered: tuple[str, ...] = (),
 ) -> authority.DatasetDeclared:
     """Return the declaration of the dataset."""
+    columns = {n: authority.ColumnPolicy(type=t) for n, t in (types or {}).items()}
+    columns.update({name: authority.ColumnPolicy(roles=("admin",)) for name in hidden})
     return authority.DatasetDeclared(
         workspace_id="w",
         dataset_id="orders",
         title="Orders",
         visibility="workspace",
         declarer="ada",
-        columns={n: authority.ColumnPolicy(type=t) for n, t in (types or {}).items()},
+        columns=columns,
+        row_filters=tuple(
+            authority.RowFilter(roles=("reader",), column=name, allowed=("north",))
+            for name in filtered
+        ),
         measures=measures,
     )
 

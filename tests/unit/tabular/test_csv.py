@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.kernel.errors import Rejected, TooLarge
-from chancery.tabular.csv import COLUMNS_MAX, CsvHeader, check_csv, read_rows
+from chancery.tabular.csv import CsvHeader, check_csv, read_rows
+from chancery.tabular.names import COLUMNS_MAX
 
 REFUSED = [
     (b"", "csv_empty"),

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chancery.kernel.errors import Rejected, TooLarge
+from chancery.tabular.names import check_names
 
-COLUMNS_MAX = 500
 ROWS_MAX = 1_000_000
-COLUMN_NAME_CHARACTERS_MAX = 64
 _NO_RECORD: tuple[int, list[str]] = (1, [])
 
 
@@ -64,32 +62,8 @@ def _header(text: str) -> tuple[str, ...]:
     _, first = next(_records(text), _NO_RECORD)
     if not first:
         raise _refused("the CSV file starts with an empty line, not with a header", "csv_no_header")
-    if len(first) > COLUMNS_MAX:
-        raise _too_large(
-            f"the CSV file has more than {COLUMNS_MAX} columns", "csv_too_many_columns"
-        )
-    for number, name in enumerate(first, start=1):
-        _check_name(name, number)
-    seen = Counter(name.casefold() for name in first)
-    repeated = [number for number, name in enumerate(first, start=1) if seen[name.casefold()] > 1]
-    if repeated:
-        numbers = " and ".join(str(number) for number in repeated[:2])
-        detail = f"columns {numbers} of the CSV file have the same name (case does not count)"
-        raise _refused(detail, "csv_duplicate_column")
+    check_names(first, "csv")
     return tuple(first)
-
-
-def _check_name(name: str, number: int) -> None:
-    if not name.strip():
-        raise _refused(f"column {number} of the CSV file has no name", "csv_empty_column_name")
-    if len(name) > COLUMN_NAME_CHARACTERS_MAX:
-        detail = (
-            f"the name of column {number} is longer than {COLUMN_NAME_CHARACTERS_MAX} characters"
-        )
-        raise _refused(detail, "csv_column_name")
-    if not name.isprintable() or name != name.strip():
-        detail = f"the name of column {number} has a control character or a space at an end"
-        raise _refused(detail, "csv_column_name")
 
 
 def _rows(text: str, width: int) -> Iterator[list[str]]:

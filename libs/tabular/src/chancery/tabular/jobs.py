@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
+from chancery.tabular.formats import Format
 from chancery.tabular.plan import Plan
 from chancery.tabular.preview import PREVIEW_BYTES_MAX, ROWS_MAX, Result, Row
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, column_of
@@ -97,11 +98,12 @@ def rows_job(table: Table, limits: Limits) -> list[bytes]:
 
 
 def convert_job(
-    data: bytes, declared: Mapping[str, ColumnDeclaration], limits: Limits
+    data: bytes, declared: Mapping[str, ColumnDeclaration], limits: Limits, *, file_format: Format
 ) -> list[bytes]:
-    """Return the frames that ask for the Parquet form of a CSV file."""
+    """Return the frames that ask for the Parquet form of a file."""
     header: Mapping[str, Json] = {
         "kind": "convert",
+        "format": file_format,
         "declared": {name: each.type for name, each in declared.items()},
         **_limits_json(limits, limits.convert_s),
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from chancery.kernel.errors import Unavailable
 from chancery.tabular.engine import parser
+from chancery.tabular.formats import format_of
 from chancery.tabular.jobs import (
     CARRIED_BYTES_MAX,
     Limits,
@@ -126,14 +127,21 @@ class WorkerPool:
         result = read_result(frames[0])
         return None if result.truncated else RowTable(table.schema, result.rows)
 
-    async def convert(self, data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:
-        """Return a CSV file as a snapshot; see `convert_csv`.
+    async def convert(
+        self,
+        data: bytes,
+        declared: Mapping[str, ColumnDeclaration],
+        *,
+        media_type: str = "text/csv",
+    ) -> Snapshot:
+        """Return a CSV, Parquet or XLSX file as a snapshot.
 
         Raises:
-            Rejected: as `convert_csv`; `sql_timeout` or `sql_resources` when it takes too much.
+            Rejected: as `convert_csv`, `convert_parquet` and `convert_xlsx`;
+                `unsupported_media_type`; `sql_timeout` or `sql_resources` when it takes too much.
         """
-        job = convert_job(data, declared, self._limits)
         limits = self._limits
+        job = convert_job(data, declared, limits, file_format=format_of(media_type))
         return read_snapshot(await self._exchange(job, limits.convert_s, limits.message_bytes_max))
 
     async def _planned(self, sql: str, tables: Sequence[Table | RowTable]) -> Plan:

@@ -1,4 +1,4 @@
-"""A CSV file as Parquet: typed without losing a digit, the same bytes for the same file.
+"""A CSV file or a workbook as Parquet: no digit is lost, the same file gives the same bytes.
 
 The bytes are the same for one version of DuckDB (its name and version stand in the file's footer).
 """
@@ -6,12 +6,12 @@ The bytes are the same for one version of DuckDB (its name and version stand in 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from chancery.kernel.errors import Rejected
-from chancery.tabular.csv import CsvHeader, check_csv, read_rows
+from chancery.tabular.csv import check_csv, read_rows
 from chancery.tabular.engine import Engine
 from chancery.tabular.inference import ColumnEvidence, parse_declaration
 from chancery.tabular.schema import (
@@ -21,6 +21,7 @@ from chancery.tabular.schema import (
     fold,
     quote_identifier,
 )
+from chancery.tabular.workbook import read_workbook
 
 _BATCH_ROWS = 20_000
 
@@ -34,6 +35,17 @@ class Snapshot:
     row_count: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file as texts: its column names, its rows (read again each time), what must stay text."""
+
+    file_format: str
+    columns: tuple[str, ...]
+    rows: Callable[[], Iterable[Sequence[str]]]
+    row_count: int
+    text_columns: frozenset[int] = frozenset()
+
+
 def convert_csv(data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:
     """Return `data` as a snapshot; a declared type wins over the inferred one.
 
@@ -44,39 +56,71 @@ def convert_csv(data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snaps
             `csv_value_mismatch` when a field is not of its column's declared type.
     """
     header = check_csv(data)
-    columns = _typed(data, header, declared)
-    return Snapshot(_parquet(data, columns), columns, header.rows)
+    return _converted(
+        _Source("csv", header.columns, lambda: read_rows(data), header.rows), declared
+    )
 
 
-def _typed(
-    data: bytes, header: CsvHeader, declared: Mapping[str, ColumnDeclaration]
-) -> tuple[Column, ...]:
-    wanted = _declarations(header, declared)
-    evidence = [ColumnEvidence.empty() for _ in header.columns]
+def convert_xlsx(data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:
+    """Return the first sheet of a workbook as a snapshot; see `convert_csv`.
+
+    Raises:
+        Rejected: as `read_workbook`; `xlsx_value_mismatch` and what `convert_csv` says.
+    """
+    sheet = read_workbook(data)
+    rows = len(sheet.rows)
+    return _converted(
+        _Source("xlsx", sheet.columns, lambda: sheet.rows, rows, sheet.text_columns), declared
+    )
+
+
+def declared_by_name(
+    columns: Sequence[str], declared: Mapping[str, ColumnDeclaration], file_format: str
+) -> Mapping[str, ColumnDeclaration]:
+    """Return the declarations by folded name; each must be of a column that the file has.
+
+    Raises:
+        Rejected: `unknown_column`.
+    """
+    by_name = {fold(name): each for name, each in declared.items()}
+    missing = set(by_name) - {fold(name) for name in columns}
+    if missing:
+        detail = f"columns declares {len(missing)} column(s) that the {file_format} file lacks"
+        raise Rejected(detail, field="columns", code="unknown_column")
+    return by_name
+
+
+def _converted(source: _Source, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:
+    columns = _typed(source, declared)
+    return Snapshot(_parquet(source, columns), columns, source.row_count)
+
+
+def _typed(source: _Source, declared: Mapping[str, ColumnDeclaration]) -> tuple[Column, ...]:
+    wanted = _declarations(source, declared)
+    evidence = [
+        ColumnEvidence({"text"} if index in source.text_columns else set())
+        for index in range(len(source.columns))
+    ]
     families = [None if each is None else each[0] for each in wanted]
-    for number, row in enumerate(read_rows(data), start=2):
+    for number, row in enumerate(source.rows(), start=2):
         _take(row, number, evidence, families)
     return tuple(
-        column_of(name, _type_of(number, each, found))
+        column_of(name, _type_of(source.file_format, number, each, found))
         for number, (name, each, found) in enumerate(
-            zip(header.columns, wanted, evidence, strict=True), start=1
+            zip(source.columns, wanted, evidence, strict=True), start=1
         )
     )
 
 
 def _declarations(
-    header: CsvHeader, declared: Mapping[str, ColumnDeclaration]
+    source: _Source, declared: Mapping[str, ColumnDeclaration]
 ) -> list[tuple[str, tuple[int, int] | None] | None]:
-    by_name = {fold(name): each for name, each in declared.items()}
-    missing = set(by_name) - {fold(name) for name in header.columns}
-    if missing:
-        detail = f"columns declares {len(missing)} column(s) that the CSV file does not have"
-        raise Rejected(detail, field="columns", code="unknown_column")
+    by_name = declared_by_name(source.columns, declared, source.file_format)
     return [
         parse_declaration(
             by_name.get(fold(name), ColumnDeclaration()), field=f"columns.{name}.type"
         )
-        for name in header.columns
+        for name in source.columns
     ]
 
 
@@ -94,29 +138,34 @@ def _take(
 
 
 def _type_of(
-    number: int, wanted: tuple[str, tuple[int, int] | None] | None, found: ColumnEvidence
+    file_format: str,
+    number: int,
+    wanted: tuple[str, tuple[int, int] | None] | None,
+    found: ColumnEvidence,
 ) -> str:
     if wanted is None:
         return found.inferred()
     family, exact = wanted
+    code = f"{file_format}_value_mismatch"
     if found.mismatch_row is not None:
-        detail = f"row {found.mismatch_row}, column {number} of the CSV file is not a {family}"
-        raise Rejected(detail, field="snapshot", code="csv_value_mismatch")
+        place = f"row {found.mismatch_row}, column {number}"
+        detail = f"{place} of the {file_format} file is not a {family}"
+        raise Rejected(detail, field="snapshot", code=code)
     duckdb_type = found.declared(family, exact)
     if duckdb_type is None:
-        detail = f"column {number} of the CSV file has more digits than its declared type"
-        raise Rejected(detail, field="snapshot", code="csv_value_mismatch")
+        detail = f"column {number} of the {file_format} file has more digits than its declared type"
+        raise Rejected(detail, field="snapshot", code=code)
     return duckdb_type
 
 
-def _parquet(data: bytes, columns: Sequence[Column]) -> bytes:
+def _parquet(source: _Source, columns: Sequence[Column]) -> bytes:
     with Engine() as engine, tempfile.TemporaryFile() as file:
         engine.run("SET threads=1")
         engine.run("SET TimeZone='UTC'")
         names = ", ".join(f"{quote_identifier(c.name)} {c.duckdb_type}" for c in columns)
         engine.run(f"CREATE TABLE snapshot ({names})")
         insert = insertion("snapshot", columns)
-        rows = read_rows(data)
+        rows = iter(source.rows())
         while batch := list(islice(rows, _BATCH_ROWS)):
             engine.run(insert, list(_by_column(batch)))
         engine.run(

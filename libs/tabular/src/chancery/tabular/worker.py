@@ -18,8 +18,9 @@ from chancery.kernel.errors import ChanceryError, TooLarge
 from chancery.tabular.engine import Engine, EngineFailure
 from chancery.tabular.frames import FrameBroken, read_frames, write_frames
 from chancery.tabular.loading import load, tables_of_job
+from chancery.tabular.parquet import convert_parquet
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, quote_identifier
-from chancery.tabular.snapshot import convert_csv
+from chancery.tabular.snapshot import convert_csv, convert_xlsx
 from chancery.tabular.tree import as_integer, as_object, as_text, texts
 from chancery.tabular.twin import check_reads, create_tables, open_twin
 from chancery.tabular.values import Unrepresentable, canonical, is_edge
@@ -153,7 +154,13 @@ def _convert(job: Mapping[str, Json], data: bytes) -> list[bytes]:
         name: ColumnDeclaration(None if each is None else as_text(each))
         for name, each in as_object(job["declared"]).items()
     }
-    snapshot = convert_csv(data, declared)
+    match as_text(job["format"]):
+        case "parquet":
+            snapshot = convert_parquet(data, declared)
+        case "xlsx":
+            snapshot = convert_xlsx(data, declared)
+        case _:
+            snapshot = convert_csv(data, declared)
     columns: list[Json] = [[each.name, each.duckdb_type] for each in snapshot.columns]
     header = canonical_bytes({"columns": columns, "row_count": snapshot.row_count})
     return [header, snapshot.parquet]

@@ -27,3 +27,9 @@ class MeasureColumnMissing(Rejected):
     """A declared measure names a column that the snapshot does not have, or that does not fit."""
 
     code = "measure_column_missing"
+
+
+class PolicyColumnMissing(Rejected):
+    """The dataset's policy hides or filters a column that the snapshot does not have."""
+
+    code = "policy_column_missing"

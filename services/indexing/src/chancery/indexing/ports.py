@@ -70,9 +70,11 @@ class DocumentReader(Protocol):
 
 
 class Converter(Protocol):
-    """Turns a CSV file into a snapshot, in a process that can be killed."""
+    """Turns a CSV, Parquet or XLSX file into a snapshot, in a process that can be killed."""
 
-    async def convert(self, data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:
+    async def convert(
+        self, data: bytes, declared: Mapping[str, ColumnDeclaration], *, media_type: str
+    ) -> Snapshot:
         """Return the snapshot.
 
         Raises:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from chancery.extract.media import DOCUMENT_TYPES, HTML, RAW_TYPES, check_signature
 from chancery.kernel.errors import Rejected
-from chancery.tabular.csv import check_csv
+from chancery.tabular.formats import check_file
 
 TEXT_TYPES = RAW_TYPES | {HTML}
 """The media types of documents that are texts, so that every byte of them is checked here."""
-
-TABLE_TYPES = ("text/csv",)
-"""The media types of datasets that this build converts."""
 
 
 class UnsupportedMediaType(Rejected):
@@ -46,12 +43,10 @@ def check_table(media_type: str, data: bytes) -> None:
     """Refuse a table that could never be queried.
 
     Raises:
-        Rejected: code `unsupported_media_type`, or the code of the broken CSV rule.
+        Rejected: code `unsupported_media_type`, the code of the broken CSV rule, or
+            `parquet_unreadable` or `xlsx_unreadable` when the bytes are something else.
     """
-    if media_type not in TABLE_TYPES:
-        message = f"the media type must be one of {', '.join(TABLE_TYPES)}"
-        raise UnsupportedMediaType(message, field="media_type")
-    check_csv(data)
+    check_file(media_type, data)
 
 
 def _check_text(data: bytes) -> None:

@@ -13,10 +13,13 @@ from chancery.gateway.errors import SnapshotFailed
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
 from chancery.gateway.handlers.uploads import read_upload, store_upload
 from chancery.kernel.errors import NotFound
+from chancery.tabular.formats import XLSX_TYPE
 
 router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["datasets"])
 
 QUERYABLE_WITHIN_S = 30.0
+BINARY_TABLE_TYPES = ("application/vnd.apache.parquet", XLSX_TYPE)
+_BINARY = {"type": "string", "format": "binary"}
 _POLL_S = 0.05
 
 
@@ -50,7 +53,10 @@ async def read_dataset(ws: PathId, dataset: PathId, here: Here) -> queries.Resou
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"text/csv": {"schema": {"type": "string"}}},
+            "content": {
+                "text/csv": {"schema": {"type": "string"}},
+                **{each: {"schema": _BINARY} for each in BINARY_TABLE_TYPES},
+            },
         }
     },
     responses={202: {"model": SnapshotReply, "description": "stored, not queryable yet"}},

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from chancery.authority.states import DatasetState
 from chancery.events import authority
 from chancery.evidence.manifest import MeasureCard
-from chancery.indexing.errors import MeasureColumnMissing
+from chancery.indexing.errors import MeasureColumnMissing, PolicyColumnMissing
 from chancery.tabular.measures import Measure, measure_statement
-from chancery.tabular.schema import TableSchema
+from chancery.tabular.schema import Column, TableSchema, fold
 
 
 def build_cards(
@@ -19,6 +22,24 @@ def build_cards(
         Rejected: code `invalid_measure`, when a column's type does not fit its use.
     """
     return tuple(_card(table, measure) for measure in measures)
+
+
+def check_policy(dataset: DatasetState, columns: Sequence[Column]) -> None:
+    """Refuse a policy that hides or filters a column that is not there: a slip would show it.
+
+    `st.priv` is there when `st` is a nested column.
+
+    Raises:
+        PolicyColumnMissing: when one is not.
+    """
+    there = {fold(each.name): each for each in columns}
+    named = [*dataset.columns, *(each.column for each in dataset.row_filters)]
+    for name in named:
+        whole, dot, _ = fold(name).partition(".")
+        nested = dot and whole in there and there[whole].type == "other"
+        if fold(name) not in there and not nested:
+            message = "columns or row_filters name a column that the snapshot does not have"
+            raise PolicyColumnMissing(message, field="columns")
 
 
 def _card(table: TableSchema, declared: authority.Measure) -> MeasureCard:

@@ -54,10 +54,14 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a snapshot's canonical form depends on besides its bytes."""
+    """What a snapshot's canonical form depends on besides its bytes.
+
+    `policy_columns` have to be there, whatever their type: they are hidden or filter rows.
+    """
 
     column_types: Mapping[str, str] = field(default_factory=dict[str, str])
     measures: tuple[Measure, ...] = ()
+    policy_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ class History:
             return Declaration()
         types = {name: policy.type for name, policy in self.state.columns.items()}
         known = {name: type_ for name, type_ in types.items() if type_ is not None}
-        return Declaration(known, self.state.measures)
+        named = {*types, *(each.column for each in self.state.row_filters)} - set(known)
+        return Declaration(known, self.state.measures, tuple(sorted(named)))
 
 
 def follow(history: History, kind: ResourceKind, sequence: int, data: EventData) -> History:

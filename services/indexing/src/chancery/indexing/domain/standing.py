@@ -1,11 +1,12 @@
 """The index state that a revision should have, and the events that bring it there.
 
 A revision's canonical form is made under an extractor's identity. For a document that is the
-extractor of its media type. For a snapshot it is `csv/1+<types>.<measures>`, with hashes over what
-the publisher declares of column types and of measures: declaring other measures makes another
-identity, so another `revision-extracted`, and the manifest named by the newest `revision-ready` is
-the one in force. Until then the snapshot is pending: a measure that was redefined is not answered
-by its old definition. Other measures alone keep the Parquet and make new cards for it.
+extractor of its media type. For a snapshot it is `csv/1+<types>.<measures>` (or `parquet/1`,
+`xlsx/1`), with hashes over what the publisher declares of column types, and of measures and the
+columns that policy names: declaring other ones makes another identity, so another
+`revision-extracted`, and the manifest named by the newest `revision-ready` is in force. Until
+then the snapshot is pending: a measure that was redefined is not answered by its old definition.
+Other measures alone keep the Parquet and make new cards for it.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from chancery.events.index import (
 from chancery.extract.extraction import extractor_of
 from chancery.extract.media import IMAGE_TYPES, bare
 from chancery.indexing.domain.history import Declaration, History, Publication, ResourceRef
-from chancery.kernel.canonical import canonical_hash
+from chancery.kernel.canonical import Json, canonical_hash
 from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import derived_id
+from chancery.tabular.formats import format_of
 
 State: TypeAlias = Literal["pending", "ready", "failed", "excluded"]
 
-SNAPSHOT_EXTRACTOR = "csv/1"
-"""The conversion of CSV to Parquet; the hashes of the declaration are appended to it."""
+SNAPSHOT_VERSION = "1"
+"""The version of the conversions to Parquet; their identity is `csv/1`, `parquet/1` or `xlsx/1`,
+with the hashes of the declaration appended."""
 
 NO_EXTRACTOR = "none/1"
 """The identity under which a media type that nothing reads fails."""
@@ -93,9 +96,9 @@ class Step:
 
 def wanted_extractor(ref: ResourceRef, history: History, publication: Publication) -> str:
     """Return the identity under which the revision has to be extracted now."""
-    if ref.kind == "dataset":
-        return snapshot_extractor(history.declaration)
     try:
+        if ref.kind == "dataset":
+            return snapshot_extractor(history.declaration, publication.media_type)
         return extractor_of(publication.media_type)
     except Rejected:
         return NO_EXTRACTOR
@@ -106,11 +109,16 @@ def is_image(ref: ResourceRef, publication: Publication) -> bool:
     return ref.kind == "source" and bare(publication.media_type) in IMAGE_TYPES
 
 
-def snapshot_extractor(declaration: Declaration) -> str:
-    """Return the identity of a conversion under `declaration`."""
+def snapshot_extractor(declaration: Declaration, media_type: str = "text/csv") -> str:
+    """Return the identity of a conversion under `declaration`.
+
+    Raises:
+        Rejected: for a media type that does not become a snapshot.
+    """
     types = canonical_hash(declaration.column_types)
-    measures = canonical_hash([measure.model_dump(mode="json") for measure in declaration.measures])
-    return f"{SNAPSHOT_EXTRACTOR}+{types[:16]}.{measures[:16]}"
+    named: list[Json] = [each.model_dump(mode="json") for each in declaration.measures]
+    measures = canonical_hash([*named, *declaration.policy_columns])
+    return f"{format_of(media_type)}/{SNAPSHOT_VERSION}+{types[:16]}.{measures[:16]}"
 
 
 def has_same_rows(one: str, other: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from chancery.authority.states import DatasetState
 from chancery.evidence.manifest import DatasetManifest, Manifest, build_manifest
 from chancery.extract.extraction import Extraction as ReadDocument
-from chancery.indexing.domain.cards import build_cards
+from chancery.indexing.domain.cards import build_cards, check_policy
 from chancery.indexing.domain.history import History, Publication, ResourceRef
 from chancery.indexing.domain.standing import (
     Extracted,
@@ -28,9 +28,6 @@ from chancery.tabular.schema import Column, ColumnDeclaration, TableSchema, colu
 
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 """The largest manifest: a text of 16 MiB has some 3,500 parts of 200 bytes each."""
-
-CSV_MEDIA_TYPES = frozenset({"text/csv", "application/csv"})
-"""The media types that the snapshot conversion reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +73,7 @@ class Extraction:
         identity = wanted_extractor(ref, history, revision.publication)
         rows = await self._known_rows(ref, revision, identity)
         rows = rows or await self._converted(ref, history, revision)
+        check_policy(history.state, rows.columns)
         table = TableSchema(history.state.dataset_id, rows.columns)
         cards = await asyncio.to_thread(build_cards, table, history.state.measures)
         manifest = DatasetManifest(
@@ -114,13 +112,12 @@ class Extraction:
         return _Rows(manifest.extraction_sha256, columns, manifest.rows)
 
     async def _converted(self, ref: ResourceRef, history: History, revision: Revision) -> _Rows:
-        if _bare(revision.publication.media_type) not in CSV_MEDIA_TYPES:
-            message = "media_type of a snapshot must be text/csv"
-            raise Rejected(message, field="media_type", code="unsupported_media_type")
         data = await self._content(ref, revision)
         types = history.declaration.column_types
         declared = {name: ColumnDeclaration(type=type_) for name, type_ in types.items()}
-        snapshot = await self.converter.convert(data, declared)
+        snapshot = await self.converter.convert(
+            data, declared, media_type=revision.publication.media_type
+        )
         parquet_sha256 = await self.blobs.put(ref.tenant, snapshot.parquet)
         return _Rows(parquet_sha256, snapshot.columns, snapshot.row_count)
 
@@ -151,7 +148,3 @@ def _manifest(
         pages=found.pages,
         layout_sha256=layout_sha256,
     )
-
-
-def _bare(media_type: str) -> str:
-    return media_type.partition(";")[0].strip().lower()
