@@ -12,7 +12,7 @@ TESTED := $(wildcard tests/unit tests/tidy tests/contract tests/integration test
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo up test chaos bench check lint fmt types imports contracts \
+.PHONY: help setup demo up test chaos bench quality check lint fmt types imports contracts \
 	contracts-check req clean
 
 help: ## show this list
@@ -48,6 +48,9 @@ chaos: setup ## run the tests that kill, pause and partition parts
 
 bench: setup ## measure speed and memory; writes JSON to bench-results
 	@$(BIN)/python -m tests.bench
+
+quality: setup ## measure the selection of evidence; writes JSON to bench-results
+	@$(BIN)/python -m tests.quality
 
 check: lint types imports contracts-check req test ## everything that CI runs
 

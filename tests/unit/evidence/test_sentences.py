@@ -61,6 +61,22 @@ def test_sentences_end_where_a_reader_says(text: str, expected: list[str]) -> No
     assert found(text) == expected
 
 
+def test_without_capitals_a_full_stop_still_ends_a_sentence() -> None:
+    lower = (
+        "the notes of smith inc. were repaid in 2017. they bore 5.5 percent a year. none is left."
+    )
+
+    assert found(lower) == [
+        "the notes of smith inc. were repaid in 2017.",
+        "they bore 5.5 percent a year.",
+        "none is left.",
+    ]
+    assert found("He said etc. and left. They stayed.") == [
+        "He said etc. and left.",
+        "They stayed.",
+    ]
+
+
 def test_a_sentence_that_the_border_of_a_part_cuts_is_left_out() -> None:
     text = "The drug is not approved for children. Ask a doctor."
     cut = text.index("approved")

@@ -227,3 +227,19 @@ def test_more_tenants_than_writers_keep_what_was_committed(tmp_path: Path) -> No
     for number in range(12):
         found = indexes.search(f"t{number}", "alpha", [pin.number], kind="passage", limit=1)
         assert len(found) == 1
+
+
+@pytest.mark.req("CL-12")
+def test_words_are_counted_in_the_admitted_passages_alone(tmp_path: Path) -> None:
+    indexes, mine, other = TenantIndexes.open(tmp_path), _pin("mine"), _pin("other")
+    _add(indexes, mine, _passage("owners review"), _passage("reviews are weekly", 20))
+    _add(indexes, other, _passage("reviews of the budget"), position=2)
+
+    terms = ("review", "budget", "nothing", "owner")
+    alone = indexes.statistics(_TENANT, terms, [mine.number], language="en")
+    both = indexes.statistics(_TENANT, terms, [mine.number, other.number], language="en")
+
+    assert alone == ((2, 0, 0, 1), 2)
+    assert both == ((3, 1, 0, 1), 3)
+    assert indexes.statistics(_TENANT, terms, [], language="en") == ((0, 0, 0, 0), 0)
+    assert indexes.statistics("nobody", terms, [mine.number], language="en") == ((0, 0, 0, 0), 0)

@@ -104,6 +104,8 @@ class RunGathered(_OfLease):
     """What retrieval found inside the scope, best first; it can narrow the scope, never widen it.
 
     `index_position` is how far the searched index had come; `unconfirmed` are pins beyond it.
+    `term_counts` says in how many of the scope's `passages_total` passages each distinct term of
+    the question stands, in the order of `chancery.evidence.terms.terms`.
     """
 
     TYPE: ClassVar[str] = "chancery.run.gathered.v1"
@@ -111,6 +113,8 @@ class RunGathered(_OfLease):
     measures: tuple[GatheredMeasure, ...] = Field(default=(), max_length=50)
     index_position: Position
     unconfirmed: tuple[Id, ...] = Field(default=(), max_length=1000)
+    term_counts: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), max_length=200)
+    passages_total: int = Field(default=0, ge=0)
 
 
 class ProposedQuote(_Part):

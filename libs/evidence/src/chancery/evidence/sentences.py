@@ -39,6 +39,16 @@ z.b. d.h. u.a. o.ä. i.d.r. bzw. ca. vgl. hr. fr. str. inkl. zzgl. ggf. evtl. mi
 abs. bspw. sog. insb. einschl. gem. lt.
 """
 _ABBREVIATIONS: Final = frozenset((_ENGLISH + _GERMAN).split())
+_LOWER_CASE: Final = """
+inc. corp. co. ltd. u.s. u.k. a.m. p.m. etc. no. nos. fig. sec. gov. sen. rep.
+"""
+_LOWER_ABBREVIATIONS: Final = _ABBREVIATIONS | frozenset(_LOWER_CASE.split())
+"""Abbreviations where no capital tells a sentence's end from them."""
+
+_CAPITAL: Final = re.compile("[A-ZÀ-ÖØ-Þ]")
+_CAPITALS_MIN: Final = 0.002
+"""Below this share of capitals a text is written in lower case, its sentences too."""
+
 _BEFORE_NUMBER: Final = frozenset(("no.", "nos.", "nr.", "art.", "fig.", "sec.", "ch.", "p.", "s."))
 
 
@@ -50,10 +60,11 @@ def sentences(text: str, start: int, end: int) -> tuple[Span, ...]:
     """
     first = _context_start(text, start)
     last = _context_end(text, end)
+    lower = _is_lower_case(text[first:last])
     return tuple(
         (low, high)
         for block_start, block_end in _blocks(text, first, last)
-        for low, high in _units(text, block_start, block_end)
+        for low, high in _units(text, block_start, block_end, lower=lower)
         if start <= low and high <= end and _is_quotable(text, low, high)
     )
 
@@ -68,6 +79,10 @@ def _context_end(text: str, end: int) -> int:
     bound = min(len(text), end + _CONTEXT)
     found = text.find("\n\n", end, bound)
     return bound if found < 0 else found
+
+
+def _is_lower_case(text: str) -> bool:
+    return len(_CAPITAL.findall(text)) < _CAPITALS_MIN * len(text)
 
 
 def _is_quotable(text: str, start: int, end: int) -> bool:
@@ -119,28 +134,29 @@ def _breaks(before: str, line: str) -> bool:
     return len(before.strip()) < _SHORT_LINE and (opening.isupper() or opening.isdigit())
 
 
-def _units(text: str, start: int, end: int) -> Iterator[Span]:
+def _units(text: str, start: int, end: int, *, lower: bool) -> Iterator[Span]:
     position = start
     for stop in _STOP.finditer(text, start, end):
-        if _ends_sentence(text, position, stop):
+        if _ends_sentence(text, position, stop, lower=lower):
             yield from _bounded(text, position, stop.end())
             position = stop.end()
     yield from _bounded(text, position, end)
 
 
-def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
+def _ends_sentence(text: str, start: int, stop: re.Match[str], *, lower: bool) -> bool:
     mark = stop.group()
     if mark[0] in "。！？":
         return True
     following = text[stop.end() : stop.end() + 40]
     opening = following.lstrip()[:1]
-    if opening.islower():
+    if opening.islower() and not lower:
         return False
     if not mark.startswith(".") or mark.startswith(".."):
         return True
     found = _WORD_BEFORE.search(text, max(start, stop.start() - 40), stop.start())
     word = (found.group() if found else "").casefold() + "."
-    if word in _ABBREVIATIONS or _INITIAL.fullmatch(word):
+    known = _LOWER_ABBREVIATIONS if lower else _ABBREVIATIONS
+    if word in known or _INITIAL.fullmatch(word):
         return False
     if word in _BEFORE_NUMBER and opening.isdigit():
         return False

@@ -31,11 +31,14 @@ STOP_WORDS: Final[frozenset[str]] = frozenset((_ENGLISH + _GERMAN).split())
 def terms(text: str) -> tuple[str, ...]:
     """Return the words of `text` in order, case-folded, without stop words.
 
-    A number keeps its separators (`1,250`); kana and Han runs become pairs of characters.
+    A number keeps its separators (`1,250`); kana and Han runs become pairs of characters; a word
+    that a soft hyphen may break is one word.
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    words = (word for found in _WORD.findall(folded) for word in _split_unspaced(found))
-    return tuple(word for word in words if word not in STOP_WORDS)
+    folded = unicodedata.normalize("NFKC", text.replace("\u00ad", "")).casefold()
+    words: list[str] = _WORD.findall(folded)
+    if _UNSPACED.search(folded):
+        words = [word for found in words for word in _split_unspaced(found)]
+    return tuple([word for word in words if word not in STOP_WORDS])
 
 
 def idf_coverage(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chancery.bus.connection import Connection
 from chancery.bus.load import last_message
@@ -13,8 +14,12 @@ from chancery.events.codec import decode
 from chancery.events.envelope import Event
 from chancery.events.run import RunAdmitted
 from chancery.events.topology import RUNS, run_subject
-from chancery.evidence.sentences import sentences
-from chancery.execution.domain.selection import Card, Material, Sentence, choose
+from chancery.evidence.terms import terms
+from chancery.execution.domain.asked import Background
+from chancery.execution.domain.confidence import CONFIDENCE_MIN
+from chancery.execution.domain.pages import Found, Page, make_pages
+from chancery.execution.domain.quoting import Limits
+from chancery.execution.domain.selection import Card, Material, Pick, Rules, choose
 from chancery.execution.domain.words import Stemmer, stemmer
 from chancery.execution.errors import NotAdmitted
 from chancery.execution.ports import (
@@ -54,6 +59,8 @@ class StreamRunLog:
 class ExtractiveSelector:
     """Deterministic selection of sentences and measures by the words they share with a question."""
 
+    limits: Limits = field(default_factory=Limits)
+    confidence_min: float = CONFIDENCE_MIN
     name: str = "extractive"
 
     async def select(
@@ -62,41 +69,57 @@ class ExtractiveSelector:
         passages: Sequence[Passage],
         measures: Sequence[OfferedMeasure],
     ) -> tuple[Selected, ...]:
-        """Return the sentences and measures that cover what is asked."""
-        return await asyncio.to_thread(_select, question, tuple(passages), tuple(measures))
+        """Return the sentences and measures that answer what is asked."""
+        rules = Rules(question.bounds.max_sources, self.limits, self.confidence_min)
+        return await asyncio.to_thread(_select, question, tuple(passages), tuple(measures), rules)
+
+
+def material_of(
+    question: Question, passages: Sequence[Passage], measures: Sequence[OfferedMeasure]
+) -> Material:
+    """Return what may be selected from, prepared for ranking."""
+    words = stemmer(question.language)
+    found = [Found(one.key, one.revision, one.part_id, one.span, one.text) for one in passages]
+    pages = make_pages(found, words)
+    cards = tuple(_card(offered, words) for offered in measures)
+    return Material(pages, cards, _background(question, pages, cards, words))
 
 
 def _select(
-    question: Question, passages: Sequence[Passage], measures: Sequence[OfferedMeasure]
+    question: Question,
+    passages: Sequence[Passage],
+    measures: Sequence[OfferedMeasure],
+    rules: Rules,
 ) -> tuple[Selected, ...]:
-    words = stemmer(question.language)
-    material = Material(
-        sentences=tuple(
-            sentence
-            for rank, passage in enumerate(passages)
-            for sentence in _sentences(passage, rank, words)
-        ),
-        cards=tuple(_card(offered, words) for offered in measures),
-    )
-    chosen = choose(question.text, material, words, sources_max=question.bounds.max_sources)
+    material = material_of(question, passages, measures)
+    picks = choose(question.text, material, stemmer(question.language), rules)
     offered = {(item.key, item.card.name): item for item in measures}
-    selected = tuple(_selected(pick, offered) for pick in chosen.picks)
+    selected = tuple(_selected(pick, offered) for pick in picks)
     return selected if _sources(selected) >= question.bounds.min_sources else ()
 
 
-def _sentences(passage: Passage, rank: int, words: Stemmer) -> Sequence[Sentence]:
-    return [
-        Sentence(
-            key=passage.key,
-            revision=passage.revision,
-            part_id=passage.part_id,
-            start=start,
-            end=end,
-            rank=rank,
-            words=frozenset(words.stems(passage.text[start:end])),
-        )
-        for start, end in sentences(passage.text, *passage.span)
-    ]
+def _background(
+    question: Question, pages: Sequence[Page], cards: Sequence[Card], words: Stemmer
+) -> Background:
+    """Return how common the question's words are: in the whole scope, as far as it is known.
+
+    A run that was gathered without statistics has only the gathered sentences to count in.
+    """
+    counts: Counter[str] = Counter()
+    for card in cards:
+        counts.update(card.words)
+    statistics = question.statistics
+    if statistics is None or statistics.total == 0:
+        units = [unit for page in pages for unit in page.units]
+        for unit in units:
+            counts.update(set(unit.words))
+        return Background(counts, len(cards) + len(units))
+    known: dict[str, int] = {}
+    for term, count in zip(dict.fromkeys(terms(question.text)), statistics.counts, strict=False):
+        stem = words.stem(term)
+        known[stem] = max(count, known.get(stem, 0))
+    counts.update(known)
+    return Background(counts, len(cards) + statistics.total)
 
 
 def _card(offered: OfferedMeasure, words: Stemmer) -> Card:
@@ -105,7 +128,7 @@ def _card(offered: OfferedMeasure, words: Stemmer) -> Card:
     return Card(offered.key, card.name, frozenset(words.stems(described)))
 
 
-def _selected(pick: Sentence | Card, offered: dict[tuple[str, str], OfferedMeasure]) -> Selected:
+def _selected(pick: Pick, offered: dict[tuple[str, str], OfferedMeasure]) -> Selected:
     if isinstance(pick, Card):
         return SelectedMeasure(offered[pick.key, pick.name])
     return SelectedQuote(pick.key, pick.revision, pick.part_id, (pick.start, pick.end))

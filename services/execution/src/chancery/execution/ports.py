@@ -71,12 +71,24 @@ class OfferedMeasure:
 
 
 @dataclass(frozen=True, slots=True)
+class Statistics:
+    """In how many of the scope's `total` passages each distinct term of the question stands.
+
+    `counts` follow the order of `chancery.evidence.terms.terms` over the question.
+    """
+
+    counts: tuple[int, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What was asked, in which language it is answered, and how much it may take."""
 
     text: str
     language: str
     bounds: Bounds
+    statistics: Statistics | None = None
 
 
 @dataclass(frozen=True, slots=True)

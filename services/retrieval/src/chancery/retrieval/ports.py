@@ -83,6 +83,15 @@ class SearchIndex(Protocol):
         """
         ...
 
+    def statistics(
+        self, tenant: str, terms: Sequence[str], pins: Collection[int], *, language: str
+    ) -> tuple[tuple[int, ...], int]:
+        """Return in how many passages of `pins` each term stands, and how many passages they have.
+
+        Nothing outside `pins` is counted: the numbers tell of the scope alone.
+        """
+        ...
+
     def confirmed(self, tenant: str, pins: Collection[int]) -> frozenset[int]:
         """Return those of `pins` whose entries the index holds."""
         ...

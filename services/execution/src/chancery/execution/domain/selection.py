@@ -1,23 +1,30 @@
-"""The extractive selector: for each thing asked, the sentence or measure that covers it best.
+"""The extractive selector: for each thing asked, the quotations or the measure that answer it.
 
-Coverage is the share of the clause's weight (inverse document frequency over the candidates) that
-a candidate's words carry. A word that no candidate has weighs most, so a question about something
-else stays below the threshold and is refused rather than answered beside the point.
+A clause is answered strictly by a sentence or card whose own words cover most of it. A question
+that no single sentence covers is asked again clause by clause; else what is ranked best is quoted,
+as long as the confidence in it reaches the threshold. Anything else is refused rather than answered
+beside the point.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from chancery.evidence.terms import idf_coverage
+from chancery.execution.domain.asked import Asked, Background, prepare
 from chancery.execution.domain.clauses import Ask, asks
+from chancery.execution.domain.confidence import CONFIDENCE_MIN, confidence
+from chancery.execution.domain.pages import Page
+from chancery.execution.domain.quoting import Limits, Quote, quotes
+from chancery.execution.domain.ranking import Ranked, rank
 from chancery.execution.domain.words import Stemmer
 
-QUOTE_COVERAGE_MIN: Final = 0.6
-"""What share of a clause a sentence has to cover."""
+CLAUSE_COVERAGE_MIN: Final = 0.6
+"""What share of a clause a sentence has to cover to answer it strictly."""
+
+CLAUSE_STEMS_MIN: Final = 2
+"""What a clause needs to be a question: in "2004, 2005 and 2006" nothing is asked by itself."""
 
 MEASURE_COVERAGE_MIN: Final = 0.5
 """What share of a clause a measure's card has to cover; its words are few."""
@@ -25,20 +32,8 @@ MEASURE_COVERAGE_MIN: Final = 0.5
 MEASURE_LEAD_MIN: Final = 0.1
 """How far the best card has to be ahead of the next one; a tie selects none."""
 
-QUOTES_MAX: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A quotable sentence of a gathered passage; `rank` is the passage's place, 0 the best."""
-
-    key: str
-    revision: int
-    part_id: str
-    start: int
-    end: int
-    rank: int
-    words: frozenset[str]
+PICKS_MAX: Final = 12
+"""Quotations and measures of one answer, so that many clauses do not fill it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,103 +45,126 @@ class Card:
     words: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """What answers the question, in the order of the question; empty: nothing does."""
-
-    picks: tuple[Sentence | Card, ...]
+Pick = Quote | Card
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Everything that may be selected from."""
+    """Everything that may be selected from, and how common words are where it comes from."""
 
-    sentences: tuple[Sentence, ...]
+    pages: tuple[Page, ...]
     cards: tuple[Card, ...]
-
-    def frequencies(self) -> Mapping[str, int]:
-        """Return in how many candidates each word stands."""
-        counts: Counter[str] = Counter()
-        for candidate in (*self.sentences, *self.cards):
-            counts.update(candidate.words)
-        return counts
+    background: Background
 
 
-def choose(question: str, material: Material, stemmer: Stemmer, *, sources_max: int) -> Chosen:
-    """Return the picks for `question`, from at most `sources_max` sources."""
-    chooser = _Chooser(material, stemmer)
-    picks: list[Sentence | Card] = []
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How much may be selected, and from which confidence on."""
+
+    sources_max: int
+    limits: Limits = field(default_factory=Limits)
+    confidence_min: float = CONFIDENCE_MIN
+
+
+def choose(question: str, material: Material, stemmer: Stemmer, rules: Rules) -> tuple[Pick, ...]:
+    """Return what answers `question`, in the order of the question; empty: nothing does."""
+    chooser = _Chooser(material, stemmer, rules)
+    picks: list[Pick] = []
     for ask in asks(question):
-        for pick in chooser.answers(ask):
-            if pick not in picks:
-                picks.append(pick)
-    return Chosen(_within(picks, sources_max))
+        picks += [pick for pick in chooser.answers(ask) if pick not in picks]
+    return _within(picks, rules.sources_max)
 
 
-def _within(picks: Sequence[Sentence | Card], sources_max: int) -> tuple[Sentence | Card, ...]:
-    kept: list[Sentence | Card] = []
+def highest_confidence(question: str, material: Material, stemmer: Stemmer) -> float:
+    """Return the confidence that the selector compares with its threshold; 0 without a sentence."""
+    found = [0.0]
+    for ask in asks(question):
+        asked = prepare(ask.whole, material.background, stemmer)
+        ranked = () if asked is None else rank(asked, material.pages)
+        if asked is not None and ranked:
+            found.append(confidence(asked, ranked[0], material.pages))
+    return max(found)
+
+
+def _within(picks: Sequence[Pick], sources_max: int) -> tuple[Pick, ...]:
+    kept: list[Pick] = []
     keys: set[str] = set()
-    quotes = 0
     for pick in picks:
-        is_quote = isinstance(pick, Sentence)
-        if len(keys | {pick.key}) > sources_max or (is_quote and quotes >= QUOTES_MAX):
-            continue
-        keys.add(pick.key)
-        quotes += is_quote
-        kept.append(pick)
+        if len(keys | {pick.key}) <= sources_max and len(kept) < PICKS_MAX:
+            keys.add(pick.key)
+            kept.append(pick)
     return tuple(kept)
 
 
+@dataclass(frozen=True, slots=True)
 class _Chooser:
-    """Ranks one run's candidates against one clause at a time."""
+    """Answers one sentence of the question at a time."""
 
-    def __init__(self, material: Material, stemmer: Stemmer) -> None:
-        self._material = material
-        self._stemmer = stemmer
-        self._frequencies = material.frequencies()
-        self._total = len(material.sentences) + len(material.cards)
+    material: Material
+    stemmer: Stemmer
+    rules: Rules
 
-    def answers(self, ask: Ask) -> list[Sentence | Card]:
-        """Return the pick for the whole sentence, else the picks for its clauses."""
-        whole = self._best(ask.whole)
-        if whole is not None or len(ask.clauses) == 1:
-            return [] if whole is None else [whole]
-        found = (self._best(clause) for clause in ask.clauses)
-        return [pick for pick in found if pick is not None]
+    def answers(self, ask: Ask) -> Sequence[Pick]:
+        """Return the picks for the whole sentence, or for its clauses when they are answered."""
+        asked = prepare(ask.whole, self.material.background, self.stemmer)
+        if asked is None:
+            return ()
+        ranked = rank(asked, self.material.pages)
+        covered = max((one.covered for one in ranked), default=0.0)
+        card = self._card(asked)
+        if card is not None and card[1] >= covered:
+            return (card[0],)
+        if covered < CLAUSE_COVERAGE_MIN and len(ask.clauses) > 1:
+            strict = self._clauses(ask.clauses)
+            if len(strict) > 1:
+                return strict
+        return self._quotes(asked, ranked)
 
-    def _best(self, clause: str) -> Sentence | Card | None:
-        asked = frozenset(self._stemmer.stems(clause))
-        if not asked:
+    def _quotes(self, asked: Asked, ranked: Sequence[Ranked]) -> Sequence[Quote]:
+        if not ranked or ranked[0].covered <= 0:
+            return ()
+        if confidence(asked, ranked[0], self.material.pages) < self.rules.confidence_min:
+            return ()
+        return quotes(asked, ranked, self.rules.limits, self.stemmer)
+
+    def _clauses(self, clauses: Sequence[str]) -> list[Pick]:
+        """Return one pick for each clause that a sentence or card answers strictly."""
+        picks: list[Pick] = []
+        for clause in clauses:
+            pick = self._strict(clause)
+            if pick is not None and pick not in picks:
+                picks.append(pick)
+        return picks
+
+    def _strict(self, clause: str) -> Pick | None:
+        asked = prepare(clause, self.material.background, self.stemmer)
+        if asked is None or len(asked.weights) < CLAUSE_STEMS_MIN:
             return None
-        sentence, covered = self._best_sentence(asked)
-        card, card_covered = self._best_card(asked)
-        if card is not None and (sentence is None or card_covered >= covered):
-            return card
-        return sentence
+        ranked = rank(asked, self.material.pages)
+        able = [one for one in ranked if one.covered >= CLAUSE_COVERAGE_MIN]
+        best = max(able, key=lambda one: round(one.covered, 6), default=None)
+        card = self._card(asked)
+        if card is not None and (best is None or card[1] >= best.covered):
+            return card[0]
+        if best is None:
+            return None
+        single = Limits(
+            quotes_max=1,
+            characters_max=self.rules.limits.characters_max,
+            context_characters=0,
+            reach=0.0,
+        )
+        return quotes(asked, (best,), single, self.stemmer)[0]
 
-    def _best_sentence(self, asked: frozenset[str]) -> tuple[Sentence | None, float]:
-        scored = [(self._coverage(asked, item.words), item) for item in self._material.sentences]
-        able = [pair for pair in scored if pair[0] >= QUOTE_COVERAGE_MIN]
-        if not able:
-            return None, 0.0
-        covered, best = min(able, key=lambda pair: (-round(pair[0], 6), _place(pair[1])))
-        return best, covered
-
-    def _best_card(self, asked: frozenset[str]) -> tuple[Card | None, float]:
+    def _card(self, asked: Asked) -> tuple[Card, float] | None:
+        """Return the card that covers the clause, with its share, when none is as good."""
         scored = sorted(
-            ((self._coverage(asked, item.words), item) for item in self._material.cards),
+            ((asked.share(card.words), card) for card in self.material.cards),
             key=lambda pair: (-pair[0], pair[1].key, pair[1].name),
         )
         if not scored or scored[0][0] < MEASURE_COVERAGE_MIN:
-            return None, 0.0
+            return None
         covered, best = scored[0]
         if len(scored) > 1 and covered - scored[1][0] < MEASURE_LEAD_MIN:
-            return None, 0.0
+            return None
         return best, covered
-
-    def _coverage(self, asked: frozenset[str], words: frozenset[str]) -> float:
-        return idf_coverage(asked, words, self._frequencies, self._total)
-
-
-def _place(sentence: Sentence) -> tuple[int, int, str, int]:
-    return sentence.rank, sentence.end - sentence.start, sentence.key, sentence.start

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from chancery.events.envelope import Envelope, Event, EventData
@@ -25,17 +25,24 @@ from chancery.execution.ports import (
     SelectedQuote,
     Selector,
     Sql,
+    Statistics,
 )
 from chancery.kernel.clock import Clock
-from chancery.kernel.errors import Rejected
+from chancery.kernel.errors import Rejected, Unavailable
 from chancery.kernel.ids import derived_id
 from chancery.runtime.delivery import Delivery
+from chancery.runtime.logging import get_logger
 from chancery.runtime.telemetry import current_traceparent
 from chancery.store.blobs import Blobs
 from chancery.tabular.jobs import RowTable
 from chancery.tabular.preview import Preview
 
 Proposal = ProposedQuote | ProposedValue
+
+TRANSIENT_CODES = frozenset({"sql_timeout", "sql_resources"})
+"""Refusals that say more about the machine than about the statement."""
+
+_log = get_logger("chancery.execution")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,8 @@ class Selecting:
         began = time.monotonic()
         passages = await self.reading.passages(case, gathered)
         measures = await self.reading.measures(case, gathered)
-        selected = await self.selector.select(case.question, passages, measures)
+        question = replace(case.question, statistics=_statistics(gathered))
+        selected = await self.selector.select(question, passages, measures)
         activity = _activity(
             gathered, "select", self.selector.name, count=len(selected), began=began
         )
@@ -116,7 +124,11 @@ class Selecting:
         )
         try:
             preview, rows = await self.sql.query_with_rows(offered.card.sql, table)
-        except Rejected:
+        except Rejected as error:
+            if error.code in TRANSIENT_CODES:
+                # An answer that quietly lost its value would look complete: try the run again.
+                raise Unavailable(error.detail, code=error.code) from error
+            _log.info("a measure was left out", run_id=case.admitted.run_id, code=error.code)
             return None
         query_sha256, preview_sha256, rows_sha256 = await self._keep(case, preview, rows)
         activity = _activity(case.admitted, "query", "duckdb", count=len(preview.rows), began=began)
@@ -164,6 +176,13 @@ class Selecting:
         )
         subject = run_subject(cause.tenant, place, name)
         await self.log.record(subject, Event(envelope=envelope, data=data))
+
+
+def _statistics(gathered: RunGathered) -> Statistics | None:
+    """Return what retrieval counted; an index of an older build counted nothing."""
+    if gathered.passages_total == 0:
+        return None
+    return Statistics(gathered.term_counts, gathered.passages_total)
 
 
 def _activity(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from tantivy import (
     DocAddress,
@@ -19,7 +20,12 @@ from tantivy import (
     Searcher,
 )
 
-from chancery.retrieval.adapters.words import ANALYZERS, prepare, question_terms
+from chancery.retrieval.adapters.words import (
+    ANALYZERS,
+    prepare,
+    question_terms,
+    word_terms,
+)
 from chancery.retrieval.domain.entries import Entry, EntryKind, Pin, RevisionRef
 from chancery.retrieval.domain.gathering import Hit
 from chancery.retrieval.errors import IndexBroken, IndexInUse
@@ -50,6 +56,14 @@ def _schema() -> Schema:
 
 
 _SCHEMA = _schema()
+
+
+@runtime_checkable
+class _Counted(Protocol):
+    """What the engine's type stubs leave out of its search result."""
+
+    @property
+    def count(self) -> int: ...
 
 
 @dataclass(slots=True)
@@ -132,6 +146,21 @@ class TenantIndex:
             found = searcher.search(query, limit, count=False).hits
             return _hits(searcher, [address for _, address in found], named=kind == "measure")
 
+    def statistics(
+        self, terms: Sequence[str], pins: Collection[int], language: str
+    ) -> tuple[tuple[int, ...], int]:
+        """Return in how many passages of `pins` each term stands, and how many there are."""
+        if not pins:
+            return (0,) * len(terms), 0
+        scope = [(Occur.Must, _among(pins)), (Occur.Must, _of_kind(_KINDS["passage"]))]
+        with engine_errors(self.tenant):
+            searcher = self.searcher
+            counts = tuple(
+                _count(searcher, [*scope, *words]) if (words := _all_of(term, language)) else 0
+                for term in terms
+            )
+            return counts, _count(searcher, scope)
+
     def confirmed(self, pins: Collection[int]) -> frozenset[int]:
         """Return those of `pins` whose entries are here."""
         if not pins:
@@ -167,6 +196,19 @@ def engine_errors(tenant: str) -> Generator[None]:
 
 def _among(pins: Collection[int]) -> Query:
     return Query.const_score_query(Query.term_set_query(_SCHEMA, "pin", list(pins)), 0.0)
+
+
+def _all_of(term: str, language: str) -> list[tuple[Occur, Query]]:
+    return [
+        (Occur.Must, Query.term_query(_SCHEMA, field, word, "freq"))
+        for field, word in word_terms(term, language)
+    ]
+
+
+def _count(searcher: Searcher, parts: list[tuple[Occur, Query]]) -> int:
+    found = searcher.search(Query.boolean_query(parts), 1, count=True)
+    assert isinstance(found, _Counted), "the engine counts when it is told to"
+    return found.count
 
 
 def _of_kind(kind: int) -> Query:

@@ -80,6 +80,15 @@ class TenantIndexes:
         known = self.opened.get(tenant)
         return () if known is None else known.search(question, pins, kind=kind, limit=limit)
 
+    def statistics(
+        self, tenant: str, terms: Sequence[str], pins: Collection[int], *, language: str
+    ) -> tuple[tuple[int, ...], int]:
+        """Count; see `SearchIndex.statistics`."""
+        known = self.opened.get(tenant)
+        if known is None:
+            return (0,) * len(terms), 0
+        return known.statistics(terms, pins, language)
+
     def confirmed(self, tenant: str, pins: Collection[int]) -> frozenset[int]:
         """Tell which pins are indexed; see `SearchIndex.confirmed`."""
         known = self.opened.get(tenant)

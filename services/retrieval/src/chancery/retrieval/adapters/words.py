@@ -36,8 +36,8 @@ ANALYZERS: Mapping[str, TextAnalyzer] = {
 
 
 def prepare(text: str) -> str:
-    """Return `text` composed (NFKC) and with unspaced scripts spaced, ready for the analyzers."""
-    composed = unicodedata.normalize("NFKC", text)
+    """Return `text` composed (NFKC), without soft hyphens, unspaced scripts spaced."""
+    composed = unicodedata.normalize("NFKC", text.replace("\u00ad", ""))
     return _UNSPACED.sub(lambda found: f" {found.group()} ", composed)
 
 
@@ -49,3 +49,10 @@ def question_terms(question: str) -> tuple[tuple[str, str], ...]:
         for field, analyzer in ANALYZERS.items()
         for term in dict.fromkeys(analyzer.analyze(prepared))
     )
+
+
+def word_terms(word: str, language: str) -> tuple[tuple[str, str], ...]:
+    """Return the (field, term) pairs of one word, in the field of a question's language."""
+    field = "german" if language == "de" else "english"
+    found = ANALYZERS[field].analyze(prepare(word))
+    return tuple((field, term) for term in dict.fromkeys(found))

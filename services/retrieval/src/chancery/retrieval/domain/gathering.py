@@ -11,6 +11,7 @@ from chancery.events.authority import Mode
 from chancery.events.run import GatheredMeasure, GatheredPassage
 from chancery.evidence.parts import part_id
 from chancery.evidence.scope import Scope
+from chancery.evidence.terms import terms
 from chancery.retrieval.domain.entries import EntryKind, Pin, RevisionRef
 
 PASSAGES_MAX = 20
@@ -24,6 +25,10 @@ PASSAGES_OF_SOURCE_MAX = 8
 
 HITS_MAX = 200
 """Hits that are looked at to fill the passages within the bounds."""
+
+
+TERMS_MAX = 200
+"""Distinct terms of a question that are counted at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,11 @@ def searched_kinds(mode: Mode) -> tuple[EntryKind, ...]:
             return ("passage",)
         case "data":
             return ("measure",)
+
+
+def counted_terms(question: str) -> tuple[str, ...]:
+    """Return the distinct terms of a question in order, the ones that its reader counts by."""
+    return tuple(dict.fromkeys(terms(question)))[:TERMS_MAX]
 
 
 def pins_of(scope: Scope) -> tuple[Pin, ...]:

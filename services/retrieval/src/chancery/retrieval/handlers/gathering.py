@@ -15,6 +15,7 @@ from chancery.kernel.ids import derived_id
 from chancery.retrieval.domain.entries import EntryKind, Pin
 from chancery.retrieval.domain.gathering import (
     HITS_MAX,
+    counted_terms,
     gather_measures,
     gather_passages,
     pins_of,
@@ -96,6 +97,9 @@ class Gathering:
                 kind: self.index.search(tenant, question, wanted[kind], kind=kind, limit=HITS_MAX)
                 for kind in searched_kinds(data.mode)
             }
+            counts, total = self.index.statistics(
+                tenant, counted_terms(question), sources, language=data.language
+            )
         except IndexBroken:
             self.following.report_broken(tenant)
             raise
@@ -105,6 +109,8 @@ class Gathering:
             lease=data.lease,
             passages=gather_passages(hits.get("passage", ()), sources, data.bounds.max_sources),
             measures=gather_measures(hits.get("measure", ()), datasets),
+            term_counts=counts,
+            passages_total=total,
             index_position=position,
             unconfirmed=unconfirmed(tuple(pins.values()), found),
         )

@@ -1,0 +1,1 @@
+"""How good the selection of evidence is, measured on public data: `make quality`."""
