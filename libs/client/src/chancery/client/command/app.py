@@ -87,7 +87,7 @@ def token(
 
 @app.command()
 def publish(
-    path: Annotated[Path, typer.Argument(help="A .md, .txt or .csv file, or a folder of them.")],
+    path: Annotated[Path, typer.Argument(help="A document, a .csv file, or a folder of them.")],
     *,
     workspace: WorkspaceName,
     title: Annotated[str | None, typer.Option(help="The title of a single file.")] = None,

@@ -15,13 +15,19 @@ from chancery.client.command.settings import load_settings
 from chancery.client.errors import ProblemError
 from chancery.client.workspace import Table, Workspace
 from chancery.events.authority import Visibility
+from chancery.extract.media import DOCX, HTML, MARKDOWN, PDF, PLAIN, XLSX
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Rejected
 
 MEDIA_TYPES = {
-    ".md": "text/markdown",
-    ".markdown": "text/markdown",
-    ".txt": "text/plain",
+    ".md": MARKDOWN,
+    ".markdown": MARKDOWN,
+    ".txt": PLAIN,
+    ".html": HTML,
+    ".htm": HTML,
+    ".pdf": PDF,
+    ".docx": DOCX,
+    ".xlsx": XLSX,
     ".csv": "text/csv",
 }
 _ID_CHARACTERS = 64
