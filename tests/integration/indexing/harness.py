@@ -153,12 +153,12 @@ async def open_worker(log: Log, database: Database) -> AsyncGenerator[Worker]:
 
 
 @contextmanager
-def running(service: str, place: Place) -> Generator[subprocess.Popen[bytes]]:
+def running(service: str, place: Place, **settings: str) -> Generator[subprocess.Popen[bytes]]:
     """Run `python -m chancery.<service>` beside this process until the block ends."""
     with (place.folder / f"{service}.log").open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", f"chancery.{service}"],
-            env=dict(place.environment(service)),
+            env={**place.environment(service), **settings},
             stdout=output,
             stderr=output,
         )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from chancery.evidence.layout import Layout, page_of, rectangles
 from chancery.evidence.manifest import build_manifest
+from chancery.evidence.terms import terms
 from chancery.extract.pdf import PAGE_SEPARATOR, read_pdf
 from tests.unit.extract.files import lines, pdf_file, stream
 
@@ -89,6 +90,7 @@ def test_a_word_broken_at_a_line_end_is_joined_by_a_soft_hyphen() -> None:
     assert text == "an exam\u00adple of it"
     assert len(rectangles(layout, 0, len(text))) == 2
     assert len(rectangles(layout, text.index("ple"), len(text))) == 1
+    assert terms(text) == ("example",)
 
 
 def test_ligatures_are_their_letters() -> None:

@@ -17,11 +17,15 @@ INFLATION_RATIO_MAX: Final = 100
 """A package may unpack to 32 MiB, or to 100 times its size and 256 MiB, whichever is less."""
 
 
+DEADLINE_FACTOR: Final = 4
+"""How much longer than its processor time a process may last: others need the processor too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What the process of one extraction may use; `cpu_s` decides before `deadline_s` does."""
 
     cpu_s: int = 30
-    deadline_s: float = 120.0
+    deadline_s: float = DEADLINE_FACTOR * 30.0
     address_space_bytes: int = 2 * 1024 * 1024 * 1024
     reply_bytes_max: int = 160 * 1024 * 1024

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from chancery.bus.connection import Connection
 from chancery.events.envelope import Event
 from chancery.events.topology import INDEXING_PUBLICATIONS, authority_subject, consumer
+from chancery.extract.limits import DEADLINE_FACTOR, Limits
 from chancery.extract.pool import ExtractionPool
 from chancery.indexing.adapters.ledger import PostgresLedger
 from chancery.indexing.adapters.streams import StreamAuthority, StreamIndex
@@ -77,7 +78,12 @@ async def serve(settings: IndexingSettings) -> None:
         pool = await stack.enter_async_context(
             await open_pool(dsn, name="chancery-indexing", limits=limits)
         )
-        reader = await stack.enter_async_context(ExtractionPool(concurrency=settings.extractions))
+        reader = await stack.enter_async_context(
+            ExtractionPool(
+                Limits(settings.extraction_s, DEADLINE_FACTOR * settings.extraction_s),
+                concurrency=settings.extractions,
+            )
+        )
         converter = await stack.enter_async_context(WorkerPool(concurrency=settings.conversions))
         worker = create_worker(opened.connection, pool, open_blobs(blobs_url), reader, converter)
         service.worker(

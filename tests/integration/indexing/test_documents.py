@@ -1,0 +1,150 @@
+"""Indexing reads documents of every kind; what cannot be read fails alone, with its reason."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from chancery.events.authority import RevisionWithdrawn, SourceRestored
+from chancery.events.codec import decode
+from chancery.events.index import RevisionExtracted
+from chancery.evidence.layout import Layout, rectangles
+from chancery.evidence.manifest import Manifest, check_text
+from chancery.extract.media import DOCX, HTML, PDF, PNG, XLSX
+from chancery.indexing.app import Worker
+from chancery.testkit.postgres import Database
+from chancery.testkit.waiting import eventually
+from tests.integration.indexing.harness import Log, Place, open_log, open_worker, running
+from tests.unit.extract.files import (
+    docx_file,
+    lines,
+    locked_pdf,
+    paragraph,
+    pdf_file,
+    slow_html,
+    sparse_workbook,
+    xlsx_file,
+    zip_bomb,
+)
+
+pytestmark = pytest.mark.integration
+
+_PICTURE = b"\x89PNG\r\n\x1a\n and so on"
+
+
+@pytest.fixture
+def place(nats_url: str, database: Database, tmp_path: Path) -> Place:
+    return Place(nats_url, database, tmp_path)
+
+
+@pytest.fixture
+async def log(place: Place) -> AsyncGenerator[Log]:
+    async with open_log(place) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def worker(log: Log, database: Database) -> AsyncGenerator[Worker]:
+    async with open_worker(log, database) as opened:
+        yield opened
+
+
+@pytest.mark.req("CR-8")
+async def test_a_pdf_has_its_pages_in_the_manifest_and_its_lines_beside_it(
+    log: Log, worker: Worker
+) -> None:
+    ref = await log.declare()
+    data = pdf_file(lines("Team Alpha owns", "service reviews."), lines("Second page."))
+    event = await log.publish(ref, data, media_type=PDF)
+
+    await worker.handle(event, await log.delivery(ref))
+
+    assert await log.told(ref) == ["pending 1", "extracted 1", "ready 1"]
+    told = decode((await log.index(ref))[1].payload).data
+    assert isinstance(told, RevisionExtracted)
+    manifest = Manifest.from_bytes(await log.blobs.get("acme", told.manifest_sha256, limit=10**6))
+    text = (await log.blobs.get("acme", told.extraction_sha256, limit=10**6)).decode()
+    check_text(manifest, text)
+    quote = text.index("Second")
+    assert [manifest.page(0), manifest.page(quote)] == [1, 2]
+    assert manifest.layout_sha256 is not None
+    stored = await log.blobs.get("acme", manifest.layout_sha256, limit=10**6)
+    assert [each.page for each in rectangles(Layout.from_bytes(stored), quote, quote + 6)] == [2]
+
+
+@pytest.mark.req("KO-3")
+async def test_an_image_is_excluded_and_never_has_a_text(log: Log, worker: Worker) -> None:
+    ref = await log.declare()
+    event = await log.publish(ref, _PICTURE, media_type=PNG)
+    delivery = await log.delivery(ref)
+
+    await worker.handle(event, delivery)
+    await worker.handle(await log.record(ref, RevisionWithdrawn()), delivery)
+    await worker.handle(await log.record(ref, SourceRestored()), delivery)
+
+    assert await log.told(ref) == ["excluded 1 no_text"]
+
+
+@pytest.mark.req("KO-3")
+async def test_an_image_that_was_withdrawn_before_it_was_seen_is_without_text_when_it_returns(
+    log: Log, worker: Worker
+) -> None:
+    ref = await log.declare()
+    event = await log.publish(ref, _PICTURE, media_type=PNG)
+    withdrawal = await log.record(ref, RevisionWithdrawn())
+    delivery = await log.delivery(ref)
+
+    await worker.handle(event, delivery)
+    await worker.handle(withdrawal, delivery)
+    await worker.handle(await log.record(ref, SourceRestored()), delivery)
+
+    assert await log.told(ref) == ["excluded 1 withdrawn", "excluded 1 no_text"]
+
+
+@pytest.mark.req("EV-7")
+async def test_bad_documents_fail_alone_while_good_ones_become_ready(
+    log: Log, place: Place
+) -> None:
+    cases = {
+        "hang": (HTML, slow_html(), "failed 1 timeout"),
+        "bomb": (DOCX, zip_bomb(), "failed 1 zip_bomb"),
+        "sparse": (XLSX, sparse_workbook(), "failed 1 resources"),
+        "locked": (PDF, locked_pdf(), "failed 1 encrypted_pdf"),
+        "cut": (PDF, pdf_file(lines("text"))[:-30], "failed 1 truncated_file"),
+        "wrong": (PDF, docx_file(paragraph("text")), "failed 1 wrong_media_type"),
+        "empty": (HTML, b" ", "failed 1 no_text"),
+        "bytes": ("text/plain", b"\xff", "failed 1 invalid_utf8"),
+        "pdf": (PDF, pdf_file(lines("some text")), "ready 1"),
+        "docx": (DOCX, docx_file(paragraph("text")), "ready 1"),
+        "xlsx": (XLSX, xlsx_file({"S": "<row><c><v>1</v></c></row>"}), "ready 1"),
+        "html": (HTML, b"<p>text", "ready 1"),
+        "text": ("text/plain", b"text", "ready 1"),
+    }
+    refs = {name: await log.declare(name) for name in cases}
+    for name, (media_type, data, _) in cases.items():
+        await log.publish(refs[name], data, media_type=media_type)
+    expected = {name: state for name, (_, _, state) in cases.items() if name != "hang"}
+
+    async def last(name: str) -> str:
+        return (await log.told(refs[name]) or [""])[-1]
+
+    async def states() -> dict[str, str]:
+        found = await asyncio.gather(*(last(name) for name in expected))
+        return dict(zip(expected, found, strict=True))
+
+    async def all_told() -> bool:
+        found = (await states()).values()
+        return all(state.startswith(("ready", "failed")) for state in found)
+
+    with running("indexing", place, CHANCERY_EXTRACTION_S="12"):
+        await eventually(all_told, within_s=60)
+        assert await states() == expected
+        assert await last("hang") == "pending 1"
+
+        async def hang_told() -> bool:
+            return await last("hang") == "failed 1 timeout"
+
+        await eventually(hang_told, within_s=90)
