@@ -28,7 +28,12 @@ KEY = SigningKey(bytes(range(32)))
 
 @asynccontextmanager
 async def playing(
-    nats_url: str, database: Database, folder: Path, *, provision: bool = True
+    nats_url: str,
+    database: Database,
+    folder: Path,
+    *,
+    provision: bool = True,
+    replicas: int = 1,
 ) -> AsyncGenerator[World]:
     """Run release on real servers and yield the world around it."""
     settings = ReleaseSettings(nats_url=nats_url, workers=4, stop_s=5)
@@ -38,7 +43,7 @@ async def playing(
     async with AsyncExitStack() as stack:
         bus = await stack.enter_async_context(connect(nats_url, name="test-world"))
         if provision:
-            await apply(bus, Plan(ack_wait_s=2))
+            await apply(bus, Plan(ack_wait_s=2, replicas=replicas))
         opened = await stack.enter_async_context(service.open())
         limits = PoolLimits(connections_max=10)
         pool = await stack.enter_async_context(await open_pool(dsn, name="test", limits=limits))

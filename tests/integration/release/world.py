@@ -150,13 +150,14 @@ class World:
                 size_bytes=len(text.encode()),
             ),
         )
-        found = await self._index(ref, source_id, revision, text, sequence=sequence)
+        found = await self.make_ready(ref, source_id, revision, text, sequence=sequence)
         self.sources[source_id] = found
         return found
 
-    async def _index(
+    async def make_ready(
         self, ref: AggregateRef, source_id: str, revision: int, text: str, *, sequence: int
     ) -> Published:
+        """Play indexing for a revision that was published at `sequence`."""
         content = sha256_hex(text.encode())
         manifest = build_manifest(
             ref.id, revision, content_sha256=content, extractor="text/1", text=text
