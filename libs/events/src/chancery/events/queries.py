@@ -170,11 +170,23 @@ class EventRows(Message):
     ended: bool
 
 
+QUERY_ROWS_MAX = 50
+"""The rows of one page of a raw result."""
+
+QUERY_OFFSET_MAX = 10_000
+"""How far into a result pages reach; SQL's own OFFSET reaches further."""
+
+
 class RunQuery(Message):
-    """Execute a caller's SQL over authorised datasets; the scope comes from release."""
+    """Execute a caller's SQL over authorised datasets; the scope comes from release.
+
+    The result's rows from `offset` on are returned, at most `limit`.
+    """
 
     workspace_id: Id
     sql: str = Field(min_length=1, max_length=8192)
+    offset: int = Field(default=0, ge=0, le=QUERY_OFFSET_MAX)
+    limit: int = Field(default=QUERY_ROWS_MAX, ge=1, le=QUERY_ROWS_MAX)
     datasets: tuple[PinnedRevision, ...] = Field(max_length=1000)
 
 
@@ -185,7 +197,7 @@ class QueryResult(Message):
 
 
 class DatasetSchema(Message):
-    """The visible columns of a pinned snapshot."""
+    """The visible columns of a pinned snapshot, and how many of its rows the caller may see."""
 
     dataset: PinnedRevision
     columns: tuple[tuple[str, str], ...]

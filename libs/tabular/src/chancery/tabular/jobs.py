@@ -64,10 +64,26 @@ class RowTable:
     rows: tuple[Row, ...] = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which rows of a result are wanted: at most `limit` from `offset` on."""
+
+    offset: int = 0
+    limit: int = ROWS_MAX
+
+
+FIRST_PAGE = Page()
+
+
 def query_job(
-    plan: Plan, tables: Sequence[Table | RowTable], limits: Limits, *, carried: bool = False
+    plan: Plan,
+    tables: Sequence[Table | RowTable],
+    limits: Limits,
+    *,
+    carried: bool = False,
+    page: Page = FIRST_PAGE,
 ) -> list[bytes]:
-    """Return the frames that ask for the first rows of a plan's statement.
+    """Return the frames that ask for a page of a plan's statement.
 
     `carried` asks in a second frame for all rows that the statement read of its one table.
     """
@@ -81,6 +97,8 @@ def query_job(
         "tables": [_table_json(each) for each in tables],
         "carried": {"rows_max": ROWS_ALL_MAX, "bytes_max": CARRIED_BYTES_MAX} if carried else None,
         **_limits_json(limits, limits.query_s),
+        "rows_max": min(page.limit, limits.rows_max),
+        "offset": page.offset,
     }
     return [canonical_bytes(header), *(_table_bytes(each) for each in tables)]
 

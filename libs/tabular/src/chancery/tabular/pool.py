@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Self
 from chancery.kernel.errors import Unavailable
 from chancery.tabular.engine import parser
 from chancery.tabular.formats import format_of
+from chancery.tabular.gate import gate
 from chancery.tabular.jobs import (
     CARRIED_BYTES_MAX,
+    FIRST_PAGE,
     Limits,
+    Page,
     RowTable,
     Table,
     convert_job,
@@ -66,7 +69,18 @@ class WorkerPool:
         """Return the id of a process that waits for the next job, for measurements."""
         return self._spares.pid
 
-    async def query(self, sql: str, tables: Sequence[Table | RowTable]) -> Preview:
+    async def tables(self, sql: str) -> tuple[str, ...]:
+        """Return the names of the tables that `sql` needs; nothing runs.
+
+        Raises:
+            Rejected: as `gate`.
+        """
+        loop = asyncio.get_running_loop()
+        return (await loop.run_in_executor(self._planner, gate, sql)).tables
+
+    async def query(
+        self, sql: str, tables: Sequence[Table | RowTable], *, page: Page = FIRST_PAGE
+    ) -> Preview:
         """Return the preview of `sql` over what the caller may read of `tables`.
 
         Raises:
@@ -77,7 +91,7 @@ class WorkerPool:
         named = {each.name for each in planned.tables}
         used = sorted((t for t in tables if t.schema.name in named), key=lambda t: t.schema.name)
         frames = await self._exchange(
-            query_job(planned, used, self._limits),
+            query_job(planned, used, self._limits, page=page),
             self._limits.query_s,
             reply_bytes_max(self._limits.preview_bytes_max),
         )
@@ -86,6 +100,7 @@ class WorkerPool:
             read_result(frames[0]),
             planned.eligibility,
             bytes_max=self._limits.preview_bytes_max,
+            offset=page.offset,
         )
 
     async def query_with_rows(self, sql: str, table: Table) -> tuple[Preview, RowTable | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
@@ -32,19 +32,24 @@ class PreviewColumn:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The first rows of a result. `truncated` says that more existed than is carried."""
+    """The rows of a result from `offset` on. `truncated` says that more existed than is carried.
+
+    An answer rests on previews of the first rows only: those have no offset.
+    """
 
     sql: str
     columns: tuple[PreviewColumn, ...]
     rows: tuple[Row, ...]
     truncated: bool
+    offset: int = 0
 
     def canonical(self) -> bytes:
         """Return the canonical JSON that is hashed, stored and compared."""
         columns: list[Json] = [_column_json(each) for each in self.columns]
         rows: list[Json] = [list(row) for row in self.rows]
+        page: Mapping[str, Json] = {"offset": self.offset} if self.offset else {}
         return canonical_bytes(
-            {"sql": self.sql, "columns": columns, "rows": rows, "truncated": self.truncated}
+            {"sql": self.sql, "columns": columns, "rows": rows, "truncated": self.truncated, **page}
         )
 
     @property
@@ -73,7 +78,12 @@ class Result:
 
 
 def preview_of(
-    sql: str, result: Result, judged: Eligibility, *, bytes_max: int = PREVIEW_BYTES_MAX
+    sql: str,
+    result: Result,
+    judged: Eligibility,
+    *,
+    bytes_max: int = PREVIEW_BYTES_MAX,
+    offset: int = 0,
 ) -> Preview:
     """Return the preview of a result, cut to `ROWS_MAX` rows and `bytes_max` canonical bytes.
 
@@ -81,7 +91,7 @@ def preview_of(
         Rejected: `preview_too_large` when the columns alone exceed the budget.
     """
     columns = _columns(result, judged)
-    bare = Preview(sql, columns, (), truncated=False)
+    bare = Preview(sql, columns, (), truncated=False, offset=offset)
     size_bytes = len(bare.canonical())
     if size_bytes > bytes_max:
         raise refusal("preview_too_large")
@@ -92,7 +102,7 @@ def preview_of(
             break
         rows.append(row)
     truncated = result.truncated or len(rows) < len(result.rows)
-    return Preview(sql, columns, tuple(rows), truncated=truncated)
+    return Preview(sql, columns, tuple(rows), truncated=truncated, offset=offset)
 
 
 def value_at(preview: Preview, row: int, column: int) -> NativeValue:

@@ -17,6 +17,7 @@ from chancery.events.authority import (
     Visibility,
 )
 from chancery.events.envelope import Id, Moment
+from chancery.events.queries import QUERY_OFFSET_MAX, QUERY_ROWS_MAX
 from chancery.events.run import Bounds, Selection
 
 QUESTION_SCALARS_MAX = 4000
@@ -121,9 +122,11 @@ class DatasetBody(Declaration, Body):
 
 
 class SqlBody(Body):
-    """A statement to run over the datasets that the caller may read."""
+    """A statement to run over the datasets that the caller may read, and which rows of it."""
 
     sql: str = Field(min_length=1, max_length=8192)
+    offset: int = Field(default=0, ge=0, le=QUERY_OFFSET_MAX)
+    limit: int = Field(default=QUERY_ROWS_MAX, ge=1, le=QUERY_ROWS_MAX)
 
 
 class MessageBody(Body):

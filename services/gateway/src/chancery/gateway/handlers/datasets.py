@@ -21,6 +21,8 @@ QUERYABLE_WITHIN_S = 30.0
 BINARY_TABLE_TYPES = ("application/vnd.apache.parquet", XLSX_TYPE)
 _BINARY = {"type": "string", "format": "binary"}
 _POLL_S = 0.05
+_POLICY = {"hidden_columns", "row_filters"}
+"""What is for the services that apply it: to its caller a hidden column does not exist."""
 
 
 @router.put("/datasets/{dataset}")
@@ -88,7 +90,7 @@ async def publish_snapshot(
     )
 
 
-@router.get("/datasets/{dataset}/snapshots/{number}")
+@router.get("/datasets/{dataset}/snapshots/{number}", response_model_exclude=_POLICY)
 async def read_snapshot(
     ws: PathId, dataset: PathId, number: RevisionNumber, here: Here
 ) -> queries.PinnedRevision:
@@ -96,7 +98,7 @@ async def read_snapshot(
     return await _authorised(here, ws, dataset, number)
 
 
-@router.get("/datasets/{dataset}/schema")
+@router.get("/datasets/{dataset}/schema", response_model_exclude={"dataset": _POLICY})
 async def read_schema(ws: PathId, dataset: PathId, here: Here) -> queries.DatasetSchema:
     """Return the columns of the serving snapshot that the caller may see."""
     pinned = await _authorised(here, ws, dataset, None)
@@ -112,7 +114,13 @@ async def run_query(ws: PathId, body: SqlBody, here: Here) -> Response:
     scope = await here.query(
         "release", "datasets", queries.OfWorkspace(workspace_id=ws), queries.DatasetScope
     )
-    question = queries.RunQuery(workspace_id=ws, sql=body.sql, datasets=scope.datasets)
+    question = queries.RunQuery(
+        workspace_id=ws,
+        sql=body.sql,
+        datasets=scope.datasets,
+        offset=body.offset,
+        limit=body.limit,
+    )
     result = await here.query("execution", "sql", question, queries.QueryResult)
     return Response(result.json_text, media_type="application/json")
 

@@ -1,0 +1,238 @@
+"""The raw query API behind its gateway: pages, provenance, and nothing that policy hides."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from pydantic import JsonValue, TypeAdapter
+
+from chancery.events.queries import PinnedRevision, RunQuery
+from chancery.events.requests import Caller, Message, Request
+from chancery.evidence.manifest import DatasetManifest
+from chancery.execution.handlers.material import Reading
+from chancery.execution.handlers.questions import Questions
+from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.errors import ChanceryError
+from chancery.store.blobs import Blobs, open_blobs
+from chancery.tabular.pool import WorkerPool
+from chancery.tabular.snapshot import convert_csv
+
+CSV = b"id,region,amount,margin\n" + b"".join(
+    b"%d,%s,%d,%d\n" % (n, b"north" if n % 3 else b"south", n * 10, n) for n in range(120)
+)
+Filters = tuple[tuple[str, tuple[str | int | bool, ...]], ...]
+RESULT = TypeAdapter(dict[str, JsonValue])
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The raw query API of execution over one stored dataset."""
+
+    questions: Questions
+    extraction_sha256: str
+    manifest_sha256: str
+
+    def pinned(self, hidden: tuple[str, ...] = (), filters: Filters = ()) -> PinnedRevision:
+        """Return the dataset as release authorises it."""
+        return PinnedRevision(
+            kind="dataset",
+            key="k",
+            id="orders",
+            title="Orders",
+            revision=1,
+            content_sha256=sha256_hex(CSV),
+            media_type="text/csv",
+            size_bytes=len(CSV),
+            state="ready",
+            extraction_sha256=self.extraction_sha256,
+            manifest_sha256=self.manifest_sha256,
+            hidden_columns=hidden,
+            row_filters=filters,
+        )
+
+    async def run(
+        self,
+        sql: str,
+        *,
+        hidden: tuple[str, ...] = (),
+        filters: Filters = (),
+        offset: int = 0,
+        limit: int = 50,
+    ) -> dict[str, JsonValue]:
+        """Run a statement and return the result, or the refusal as a problem tells it."""
+        body = RunQuery(
+            workspace_id="w",
+            sql=sql,
+            datasets=(self.pinned(hidden, filters),),
+            offset=offset,
+            limit=limit,
+        )
+        try:
+            result = await self.questions.run_query(_request(body))
+        except ChanceryError as error:
+            return {"code": error.code, "detail": error.detail, "field": error.field}
+        return RESULT.validate_json(result.json_text)
+
+
+CALLER = Caller(tenant="acme", principal="ada", credential_id="c", proof="0" * 64)
+
+
+B = TypeVar("B", bound=Message)
+
+
+def _request(body: B) -> Request[B]:
+    return Request[B](
+        caller=CALLER, body=body, route="query", idempotency_key="i", request_sha256="0" * 64
+    )
+
+
+async def store(blobs: Blobs) -> tuple[str, str]:
+    """Store the dataset as indexing does; return the hashes of its Parquet and its manifest."""
+    made = convert_csv(CSV, {})
+    extraction = await blobs.put("acme", made.parquet)
+    manifest = DatasetManifest(
+        key="k",
+        snapshot=1,
+        content_sha256=sha256_hex(CSV),
+        extraction_sha256=extraction,
+        extractor="csv/1",
+        rows=made.row_count,
+        columns=tuple((each.name, each.duckdb_type) for each in made.columns),
+        cards=(),
+    )
+    return extraction, await blobs.put("acme", manifest.to_bytes())
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    blobs = open_blobs(f"file://{tmp_path}")
+    extraction, manifest = await store(blobs)
+    async with WorkerPool() as pool:
+        yield Stage(Questions(Reading(blobs), pool), extraction, manifest)
+
+
+@pytest.mark.req("CR-23")
+async def test_a_result_says_where_it_comes_from_and_that_it_is_no_answer(stage: Stage) -> None:
+    result = await stage.run("select sum(amount) as profit, 42 as answer from orders")
+
+    assert result["verified_answer"] is False
+    assert result["rows"] == [["71400", "42"]]
+    columns = result["columns"]
+    assert isinstance(columns, list)
+    assert columns[0] == {
+        "name": "profit",
+        "label": "SUM(orders.amount)",
+        "type": "HUGEINT",
+        "eligible": True,
+        "reason": None,
+    }
+    assert isinstance(columns[1], dict)
+    assert (columns[1]["eligible"], columns[1]["label"]) == (False, None)
+    provenance = result["provenance"]
+    assert isinstance(provenance, dict)
+    assert str(provenance["engine"]).startswith("duckdb ")
+    assert provenance["snapshots"] == [
+        {
+            "dataset_id": "orders",
+            "snapshot": 1,
+            "content_sha256": sha256_hex(CSV),
+            "extraction_sha256": stage.extraction_sha256,
+        }
+    ]
+
+
+@pytest.mark.req("CR-22", "CR-23")
+async def test_pages_together_are_the_whole_result(stage: Stage) -> None:
+    sql = "select id from orders order by amount desc"
+    found: list[JsonValue] = []
+    hashes: set[JsonValue] = set()
+    offset: int | None = 0
+    while offset is not None:
+        page = await stage.run(sql, offset=offset, limit=50)
+        rows, place = page["rows"], page["page"]
+        assert isinstance(rows, list)
+        assert isinstance(place, dict)
+        found.extend(rows)
+        hashes.add(page["preview_sha256"])
+        following = place["next_offset"]
+        assert following is None or isinstance(following, int)
+        offset = following
+
+    assert found == [[str(n)] for n in reversed(range(120))]
+    assert len(hashes) == 3
+    short = await stage.run(sql, offset=118, limit=1)
+    assert (short["rows"], short["truncated"]) == ([["1"]], True)
+    beyond = await stage.run(sql, offset=500)
+    assert (beyond["rows"], beyond["truncated"]) == ([], False)
+
+
+HIDDEN_PROBES = [
+    "select {} from orders",
+    "select orders.{} from orders",
+    "select sum({}) from orders",
+    "select id from orders where {} > 5",
+    "select id from orders order by {}",
+    "select id from orders group by id, {}",
+    "select * exclude ({}) from orders",
+    "select * replace (1 as {}) from orders",
+    "select id, (select max({}) from orders) from orders",
+    "select a.id from orders a join orders b using ({})",
+    "select {}::integer from orders",
+    "select error({}) from orders",
+    "select x.{} from (select * from orders) x",
+    "select id from orders x(id, {})",
+    "select columns('{}') from orders",
+    "select * from orders pivot (count(id) for {} in (1))",
+]
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("probe", HIDDEN_PROBES)
+async def test_a_hidden_column_is_answered_byte_for_byte_as_one_that_does_not_exist(
+    stage: Stage, probe: str
+) -> None:
+    hidden = await stage.run(probe.format("margin"), hidden=("Margin",))
+    absent = await stage.run(probe.format("nought"), hidden=("Margin",))
+
+    assert hidden == absent
+    assert "code" in hidden
+
+
+@pytest.mark.req("CR-27")
+async def test_a_star_and_a_count_keep_to_the_policy(stage: Stage) -> None:
+    star = await stage.run("select * from orders limit 1", hidden=("margin",))
+    whole = await stage.run("select * from orders limit 1")
+    north: Filters = (("region", ("north",)),)
+    counted = await stage.run("select count(*), max(id) from orders", filters=north)
+
+    assert star["rows"] == [["0", "south", "0"]]
+    assert whole["rows"] == [["0", "south", "0", "0"]]
+    assert counted["rows"] == [["80", "119"]]
+
+
+@pytest.mark.req("CR-27")
+async def test_a_schema_counts_the_rows_that_the_caller_may_see(stage: Stage) -> None:
+    cut_down = stage.pinned(("margin",), (("region", ("south",)),))
+
+    whole = await stage.questions.read_schema(_request(stage.pinned()))
+    cut = await stage.questions.read_schema(_request(cut_down))
+
+    assert ([name for name, _ in whole.columns], whole.rows) == (
+        ["id", "region", "amount", "margin"],
+        120,
+    )
+    assert ([name for name, _ in cut.columns], cut.rows) == (["id", "region", "amount"], 40)
+
+
+async def test_a_dataset_that_is_not_ready_is_no_table(stage: Stage) -> None:
+    pinned = stage.pinned().model_copy(update={"extraction_sha256": None, "state": "pending"})
+    body = RunQuery(workspace_id="w", sql="select id from orders", datasets=(pinned,))
+
+    with pytest.raises(ChanceryError) as refused:
+        await stage.questions.run_query(_request(body))
+
+    assert refused.value.code == "sql_unknown_table"
