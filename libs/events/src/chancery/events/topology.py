@@ -171,6 +171,10 @@ def release_subject(tenant: str, run_id: str, event: str) -> str:
     return f"release.{tenant}.{run_id}.{event}"
 
 
+LAST_NUDGE: Final = b"end"
+"""What the nudge of a run's end carries, so that nobody waits for more; others carry nothing."""
+
+
 def nudge_subject(tenant: str, run_id: str) -> str:
     """Return the core NATS subject that says: there is something new of this run."""
     return f"nudge.{tenant}.{run_id}"

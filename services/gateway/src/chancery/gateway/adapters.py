@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from chancery.bus.publish import WrongSequence, publish
 from chancery.bus.request import ask
 from chancery.events.envelope import Event
 from chancery.events.requests import Request
-from chancery.events.topology import RUNS, nudge_subject
+from chancery.events.topology import LAST_NUDGE, RUNS, nudge_subject
+from chancery.gateway.domain.bell import Bell
 from chancery.gateway.ports import Nudge, Sent, Told
 
 if TYPE_CHECKING:
@@ -53,16 +53,6 @@ class BusAnnouncements:
                 raise
 
 
-@dataclass(slots=True)
-class _Bell:
-    rung: asyncio.Event
-
-    async def wait(self, timeout_s: float) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self.rung.wait(), timeout_s)
-        self.rung.clear()
-
-
 @dataclass(frozen=True, slots=True)
 class BusNudges:
     """Nudges on core NATS subjects, one a run."""
@@ -72,10 +62,10 @@ class BusNudges:
     @asynccontextmanager
     async def of_run(self, tenant: str, run_id: str) -> AsyncGenerator[Nudge]:
         """Subscribe to the nudges of one run for as long as the context is open."""
-        bell = _Bell(asyncio.Event())
+        bell = Bell()
 
-        async def ring(_message: Msg) -> None:
-            bell.rung.set()
+        async def ring(message: Msg) -> None:
+            bell.ring(is_last=message.data == LAST_NUDGE)
 
         subject = nudge_subject(tenant, run_id)
         subscription = await self.connection.subscribe(subject, ring)

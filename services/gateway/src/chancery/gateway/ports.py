@@ -40,7 +40,7 @@ class Nudge(Protocol):
     """Wakes up when there may be something new of one run."""
 
     async def wait(self, timeout_s: float) -> None:
-        """Return at the next nudge, or after `timeout_s` seconds without one."""
+        """Return soon after the next nudge, or after `timeout_s` seconds without one."""
         ...
 
 

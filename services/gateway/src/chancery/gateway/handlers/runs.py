@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
+from contextlib import AsyncExitStack
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from chancery.events import queries
 from chancery.events.envelope import Envelope, Event
@@ -15,6 +17,7 @@ from chancery.events.run import RunCancelled
 from chancery.events.topology import run_subject
 from chancery.gateway.domain.frames import HEARTBEAT, frame, resume_after
 from chancery.gateway.handlers.edge import Context, Here, PathId, disclosed
+from chancery.gateway.ports import Nudge
 from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.kernel.ids import derived_id
@@ -79,13 +82,28 @@ async def stream_events(
 ) -> StreamingResponse:
     """Stream the run's events; each is authorised when it is sent, on a resume as well."""
     after = resume_after(last_event_id, run)
-    # The first read happens before the stream opens: a refusal is a status, not an event.
-    first = await _rows(here, run, after)
-    return StreamingResponse(
-        _frames(here, run, first, after),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    async with AsyncExitStack() as stack:
+        # Nudged from before the first read on, nothing is missed between the two.
+        nudges = here.edge.nudges.of_run(here.call.caller.tenant, run)
+        nudge = await stack.enter_async_context(nudges)
+        # The first read happens before the stream opens: a refusal is a status, not an event.
+        first = await _rows(here, run, after)
+        frames = _frames(here, run, first, after=after, nudge=nudge)
+        return _Stream(frames, stack.pop_all())
+
+
+class _Stream(StreamingResponse):
+    """Server-sent events; what they rest on is closed however the sending ends."""
+
+    def __init__(self, frames: AsyncIterator[bytes], behind: AsyncExitStack) -> None:
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(frames, media_type="text/event-stream", headers=headers)
+        self._behind = behind
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        async with self._behind:
+            await super().__call__(scope, receive, send)
 
 
 async def _document(here: Context, noun: str, run_id: str) -> queries.Document:
@@ -98,23 +116,19 @@ async def _rows(here: Context, run_id: str, after: int) -> queries.EventRows:
 
 
 async def _frames(
-    here: Context, run_id: str, rows: queries.EventRows, after: int
+    here: Context, run_id: str, rows: queries.EventRows, *, after: int, nudge: Nudge
 ) -> AsyncIterator[bytes]:
     quiet = 0
-    async with here.edge.nudges.of_run(here.call.caller.tenant, run_id) as nudge:
-        # A nudge before this subscription was lost: the first wait is none.
-        wait_s = 0.0
-        while True:
-            for row in rows.rows:
-                yield frame(run_id, row)
-                after, quiet = row.number, 0
-            if rows.ended:
-                return
-            rows = await _next_rows(here, run_id, after, nudge.wait(wait_s))
-            wait_s = POLL_S
-            quiet += not rows.rows
-            if quiet and quiet % HEARTBEAT_POLLS == 0:
-                yield HEARTBEAT
+    while True:
+        for row in rows.rows:
+            yield frame(run_id, row)
+            after, quiet = row.number, 0
+        if rows.ended:
+            return
+        rows = await _next_rows(here, run_id, after, nudge.wait(POLL_S))
+        quiet += not rows.rows
+        if quiet and quiet % HEARTBEAT_POLLS == 0:
+            yield HEARTBEAT
 
 
 async def _next_rows(

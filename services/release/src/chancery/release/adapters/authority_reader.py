@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import asyncpg
 
@@ -12,9 +13,9 @@ from chancery.authority.states import DatasetState, SourceState, State, from_jso
 from chancery.events.authority import AggregateKind
 from chancery.events.index import ResourceKind
 from chancery.evidence.receipt import ReadEntry
-from chancery.kernel.canonical import Json
+from chancery.kernel.canonical import parse_json
 from chancery.kernel.errors import Corrupt, Unavailable
-from chancery.release.adapters.index_rows import parse_entry
+from chancery.release.adapters.index_rows import parse_entry_text
 from chancery.release.domain.admission import Resource
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.snapshot import CutSnapshot, Snapshot
@@ -32,6 +33,7 @@ _FIND_CREDENTIAL = _QUERIES["find_credential"]
 _READ_LATER = _QUERIES["read_later_publications"]
 
 ACQUIRE_TIMEOUT_S = 2.0
+STATES_REMEMBERED = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class AuthorityReader:
         """Return the index entry of one exact revision."""
         with translate_errors():
             found = await self.pool.fetchval(_READ_INDEX_ENTRY, tenant, ref.kind, ref.id, revision)
-        return None if found is None else parse_entry(found)
+        return None if found is None else parse_entry_text(found)
 
     async def credential_owner(self, tenant: str, credential_id: str) -> str | None:
         """Return the principal that holds a credential of this id."""
@@ -150,7 +152,7 @@ def _resource(row: asyncpg.Record) -> Resource:
         _ref(row),
         _resource_state(row),
         bool(row["frozen"]),
-        None if entry is None else parse_entry(entry),
+        None if entry is None else parse_entry_text(entry),
     )
 
 
@@ -169,5 +171,11 @@ def _ref(row: asyncpg.Record) -> AggregateRef:
     return AggregateRef(kind, str(row["id"]))
 
 
-def _state(ref: AggregateRef, value: Json) -> State | None:
-    return None if value is None else from_json(ref.kind, value)
+def _state(ref: AggregateRef, text: str | None) -> State | None:
+    return None if text is None else _parsed(ref.kind, text)
+
+
+@lru_cache(maxsize=STATES_REMEMBERED)
+def _parsed(kind: str, text: str) -> State:
+    """Parse a state that was just read; the same text is the same state, however old it is."""
+    return from_json(kind, parse_json(text))

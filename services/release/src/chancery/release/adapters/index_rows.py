@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from chancery.bus.load import Stored
+from chancery.kernel.canonical import parse_json
 from chancery.kernel.errors import Corrupt
 from chancery.release.adapters.authority_rows import mark_arguments, quarantine_arguments
 from chancery.release.domain.index_fold import (
@@ -25,6 +27,8 @@ from chancery.store.queries import load_queries
 _QUERIES = load_queries("chancery.release")
 _READ_ENTRIES = _QUERIES["read_entries"]
 _APPLY = _QUERIES["apply_index"]
+
+ENTRIES_REMEMBERED: Final = 2048
 
 _ENTRY: Final = TypeAdapter(IndexEntry)
 
@@ -81,6 +85,12 @@ def parse_entry(value: object) -> IndexEntry:
     except ValidationError as error:
         message = "the stored index entry is malformed"
         raise Corrupt(message, code="malformed_state") from error
+
+
+@lru_cache(maxsize=ENTRIES_REMEMBERED)
+def parse_entry_text(text: str) -> IndexEntry:
+    """Return the entry in the text of a row that was just read; the same text, the same entry."""
+    return parse_entry(parse_json(text))
 
 
 def _arguments(before: Mark, folded: FoldedIndex) -> list[object]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
-import asyncpg
 from pydantic import ValidationError
 
 from chancery.events.run import Bounds
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
-from chancery.release.domain.runs import EventRecord, Run
+from chancery.release.domain.runs import EventRecord, Run, Told
 from chancery.store.pool import Connection, Pool, translate_errors
 from chancery.store.queries import load_queries
 
@@ -22,11 +22,12 @@ _ADMIT_RUN = _QUERIES["admit_run"]
 _KEEP_GATHERED = _QUERIES["keep_gathered"]
 _KEEP_PROPOSED = _QUERIES["keep_proposed"]
 _RECORD_ACTIVITY = _QUERIES["record_activity"]
-_READ_RUN_EVENTS = _QUERIES["read_run_events"]
+_READ_RUN_WITH_EVENTS = _QUERIES["read_run_with_events"]
 _READ_OVERDUE = _QUERIES["read_overdue_runs"]
 _READ_NEXT_DEADLINE = _QUERIES["read_next_deadline"]
 
 OVERDUE_MAX = 100
+_EVENT_COLUMNS = ("numbers", "generations", "kinds", "bodies", "ciphertexts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Runs:
         """Return a run, or None."""
         with translate_errors():
             row = await self.pool.fetchrow(_READ_RUN, tenant, run_id)
-        return None if row is None else _run(tenant, row)
+        return None if row is None else _run(tenant, dict(row))
 
     async def admit(self, run: Run, *, lease: str, admitted: bytes, policy_sha256: str) -> bool:
         """Give a requested run its lease and scope; False when it has moved on."""
@@ -49,13 +50,23 @@ class Runs:
             )
         return moved
 
-    async def keep_gathered(self, run: Run, generation: int, lease: str, payload: bytes) -> bool:
+    async def keep_gathered(
+        self, tenant: str, run_id: str, *, generation: int, lease: str, payload: bytes
+    ) -> bool:
         """Store what was gathered; False when the run is not in that state under that lease."""
-        return await self._keep(_KEEP_GATHERED, run, generation, lease, payload=payload)
+        with translate_errors():
+            moved: bool = await self.pool.fetchval(
+                _KEEP_GATHERED, tenant, run_id, generation, lease, payload
+            )
+        return moved
 
     async def keep_proposed(self, run: Run, generation: int, lease: str, payload: bytes) -> bool:
         """Store what was proposed; False when the run is not in that state under that lease."""
-        return await self._keep(_KEEP_PROPOSED, run, generation, lease, payload=payload)
+        with translate_errors():
+            moved: bool = await self.pool.fetchval(
+                _KEEP_PROPOSED, run.tenant, run.run_id, generation, lease, payload
+            )
+        return moved
 
     async def record_activity(
         self, tenant: str, run_id: str, *, generation: int, lease: str, body: Json, event_id: str
@@ -67,11 +78,15 @@ class Runs:
             )
         return told
 
-    async def event_rows(self, run: Run, after: int, limit: int) -> list[EventRecord]:
-        """Return the event rows of a run behind a number, in order."""
+    async def read_told(self, tenant: str, run_id: str, after: int, limit: int) -> Told | None:
+        """Return a run with its event rows behind `after`; a place ahead of it is its beginning."""
         with translate_errors():
-            rows = await self.pool.fetch(_READ_RUN_EVENTS, run.tenant, run.run_id, after, limit)
-        return [EventRecord(**dict(row)) for row in rows]
+            row = await self.pool.fetchrow(_READ_RUN_WITH_EVENTS, tenant, run_id, after, limit)
+        if row is None:
+            return None
+        fields = dict(row)
+        columns = [fields.pop(name) or () for name in _EVENT_COLUMNS]
+        return Told(_run(tenant, fields), tuple(starmap(EventRecord, zip(*columns, strict=True))))
 
     async def overdue(self) -> list[tuple[str, str]]:
         """Return tenant and id of open runs whose deadline has passed, oldest first."""
@@ -85,24 +100,14 @@ class Runs:
             seconds: float | None = await self.pool.fetchval(_READ_NEXT_DEADLINE)
         return seconds
 
-    async def _keep(
-        self, query: str, run: Run, generation: int, lease: str, *, payload: bytes
-    ) -> bool:
-        with translate_errors():
-            moved: bool = await self.pool.fetchval(
-                query, run.tenant, run.run_id, generation, lease, payload
-            )
-        return moved
-
 
 async def lock_run(connection: Connection, tenant: str, run_id: str) -> Run | None:
     """Return a run and hold it until the transaction ends."""
     row = await connection.fetchrow(_LOCK_RUN, tenant, run_id)
-    return None if row is None else _run(tenant, row)
+    return None if row is None else _run(tenant, dict(row))
 
 
-def _run(tenant: str, row: asyncpg.Record) -> Run:
-    fields: dict[str, Any] = dict(row)
+def _run(tenant: str, fields: dict[str, Any]) -> Run:
     try:
         fields["bounds"] = Bounds.model_validate(fields["bounds"])
     except ValidationError as error:

@@ -79,6 +79,14 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """A run and the event rows behind a place, of one moment."""
+
+    run: Run
+    records: tuple[EventRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyPin:
     """The answer policy that a decision has to find unchanged."""
 

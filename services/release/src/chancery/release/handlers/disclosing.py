@@ -55,13 +55,16 @@ class Discloser:
             NotFound: there is no such run, or it is another principal's: the same words.
             Unavailable: log, projection or database are away; nothing may be told.
         """
-        run = await self.runs.read(caller.tenant, run_id)
+        return await self.decide(caller, await self.runs.read(caller.tenant, run_id))
+
+    async def decide(self, caller: Caller, run: Run | None) -> Disclosure:
+        """Return the decision about a run that was read, None when there is none: as `look`."""
         if run is None or run.principal != caller.principal:
             await self.gate.enter(caller)
             raise not_found("run")
         release = None
         if not run.is_open:
-            release = await self.releases.read(caller.tenant, run_id, run.generation)
+            release = await self.releases.read(caller.tenant, run.run_id, run.generation)
         request = _request(run, release, caller)
         visitor = await self.gate.enter(caller, disclosure_set(request))
         snapshot = visitor.snapshot

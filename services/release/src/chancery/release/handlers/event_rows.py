@@ -26,11 +26,11 @@ class RowsOfRun:
 
     async def __call__(self, request: Request[EventsAfter]) -> EventRows:
         """Return the rows behind a place; a place ahead of the run starts from its beginning."""
-        found = await self.discloser.look(request.caller, request.body.run_id)
-        after = request.body.after if request.body.after <= found.run.events else 0
-        records = await self.runs.event_rows(found.run, after, ROWS_MAX)
-        # What was committed after the decision waits for the next question, and its decision.
-        records = [each for each in records if each.number <= found.run.events]
+        caller, after = request.caller, request.body.after
+        # Rows and run are of one moment before the decision; later rows wait for the next one.
+        told = await self.runs.read_told(caller.tenant, request.body.run_id, after, ROWS_MAX)
+        found = await self.discloser.decide(caller, None if told is None else told.run)
+        records = () if told is None else told.records
         rows = [row for each in records if (row := _row(found, each)) is not None]
         last = records[-1].number if records else after
         ended = not found.run.is_open and last >= found.run.events

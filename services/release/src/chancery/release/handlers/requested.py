@@ -89,7 +89,7 @@ class AdmitRun:
         payload, policy_sha256 = await self._admission(run, question, snapshot, result)
         lease = _lease(payload)
         if await self.runs.admit(run, lease=lease, admitted=payload, policy_sha256=policy_sha256):
-            await nudge(self.bus, run)
+            await nudge(self.bus, run.tenant, run.run_id)
             return replace(run, admitted=payload)
         return await self.runs.read(run.tenant, run.run_id)
 

@@ -34,11 +34,8 @@ class RunEvents:
     async def gathered(self, event: Event, _: Delivery) -> None:
         """Store what was gathered, as the read set will hold it."""
         data = data_of(event, RunGathered)
-        run = await self.runs.read(event.tenant, data.run_id)
-        if run is None or not run.holds(data.generation, data.lease):
-            return
-        if await self.runs.keep_gathered(run, data.generation, data.lease, encode(event)):
-            await nudge(self.bus, run)
+        if await self._keep(event.tenant, data, encode(event)):
+            await nudge(self.bus, event.tenant, data.run_id)
 
     async def activity(self, event: Event, _: Delivery) -> None:
         """Tell the caller that a stage did something."""
@@ -57,9 +54,8 @@ class RunEvents:
             },
             event_id=event.id,
         )
-        run = await self.runs.read(event.tenant, data.run_id) if told else None
-        if run is not None:
-            await nudge(self.bus, run)
+        if told:
+            await nudge(self.bus, event.tenant, data.run_id)
 
     async def cancelled(self, event: Event, _: Delivery) -> None:
         """End a run that its caller gave up: refused as unavailable, later stages are void."""
@@ -91,13 +87,17 @@ class RunEvents:
         ):
             message = "what the run gathered has not arrived"
             raise Unavailable(message, code="gathered_missing")
-        payload = encode(event)
-        await self.runs.keep_gathered(run, data.generation, data.lease, payload)
+        await self._keep(run.tenant, data, encode(event))
         found = await self.runs.read(run.tenant, run.run_id)
         if found is None or found.gathered is None:
             message = "what the run gathered could not be stored"
             raise Unavailable(message, code="gathered_missing")
         return found
+
+    async def _keep(self, tenant: str, data: RunGathered, payload: bytes) -> bool:
+        return await self.runs.keep_gathered(
+            tenant, data.run_id, generation=data.generation, lease=data.lease, payload=payload
+        )
 
 
 def data_of(event: Event, kind: type[_D]) -> _D:

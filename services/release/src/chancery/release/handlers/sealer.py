@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias
 
 from chancery.attest.signing import SigningKey
 from chancery.authority.release import Allow, Deny, Reason, decide_release
-from chancery.events.topology import nudge_subject
+from chancery.events.topology import LAST_NUDGE, nudge_subject
 from chancery.evidence.receipt import CutRecord
 from chancery.kernel.errors import Unavailable
 from chancery.release.domain.drafts import Draft
@@ -168,15 +168,15 @@ class Sealer:
     async def _announce(self, draft: Draft) -> None:
         # Step 8. The event itself goes through the outbox; this only shortens the wait.
         self.on_sealed()
-        await nudge(self.nudges, draft.run)
+        await nudge(self.nudges, draft.run.tenant, draft.run.run_id, LAST_NUDGE)
 
 
-async def nudge(nudges: Nudges, run: Run) -> None:
+async def nudge(nudges: Nudges, tenant: str, run_id: str, hint: bytes = b"") -> None:
     """Tell subscribers on core NATS that a run has something new; losing it loses nothing."""
     try:
-        await nudges.send(nudge_subject(run.tenant, run.run_id), b"")
+        await nudges.send(nudge_subject(tenant, run_id), hint)
     except Unavailable:
-        _log.warning("nudge was not sent", run_id=run.run_id)
+        _log.warning("nudge was not sent", run_id=run_id)
 
 
 def without_coverage(draft: Draft) -> bool:

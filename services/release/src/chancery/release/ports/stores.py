@@ -19,7 +19,7 @@ from chancery.release.domain.conversations import Asked, Conversation, Message, 
 from chancery.release.domain.drafts import Draft
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.releases import Release
-from chancery.release.domain.runs import EventRecord, Run
+from chancery.release.domain.runs import Run, Told
 from chancery.release.domain.sealing import Cut, SealedRows
 from chancery.release.domain.selection import Document, Evidence, Pin, Selection
 from chancery.release.domain.snapshot import CutSnapshot, Snapshot
@@ -70,7 +70,9 @@ class RunStore(Protocol):
         """Give a requested run its lease and scope; False when it has moved on."""
         ...
 
-    async def keep_gathered(self, run: Run, generation: int, lease: str, payload: bytes) -> bool:
+    async def keep_gathered(
+        self, tenant: str, run_id: str, *, generation: int, lease: str, payload: bytes
+    ) -> bool:
         """Store what was gathered; False when the run is not in that state under that lease."""
         ...
 
@@ -84,8 +86,8 @@ class RunStore(Protocol):
         """Add an event row for an activity, once; False when it was told or the lease is void."""
         ...
 
-    async def event_rows(self, run: Run, after: int, limit: int) -> list[EventRecord]:
-        """Return the event rows of a run behind a number, in order."""
+    async def read_told(self, tenant: str, run_id: str, after: int, limit: int) -> Told | None:
+        """Return a run with its event rows behind `after`; a place ahead of it is its beginning."""
         ...
 
     async def overdue(self) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 -- name: read_states
 -- The checkpoint, the database's clock, and the state of each named aggregate (absent: null).
 SELECT c.sequence AS checkpoint, clock_timestamp() AS now, r.kind, r.id,
-       a.sequence, a.frozen, a.state
+       a.sequence, a.frozen, a.state::text AS state
 FROM release.live_set AS l
 JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.table_set
 LEFT JOIN unnest($2::text[], $3::text[]) AS r (kind, id) ON true
@@ -14,7 +14,8 @@ WHERE l.projection = 'authority';
 -- name: read_states_at_cut
 -- As read_states, with the digest that the log has at the cut.
 SELECT c.sequence AS checkpoint, clock_timestamp() AS now, k.digest, r.kind, r.id,
-       a.sequence, a.published, a.frozen, a.event_type, a.event_id, a.payload_sha256, a.state
+       a.sequence, a.published, a.frozen, a.event_type, a.event_id, a.payload_sha256,
+       a.state::text AS state
 FROM release.live_set AS l
 JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.table_set
 LEFT JOIN release.cut AS k
@@ -26,7 +27,7 @@ WHERE l.projection = 'authority';
 
 -- name: read_workspace
 -- Every source and dataset of a workspace ($3: of these kinds) with the index entry that serves.
-SELECT a.kind, a.id, a.sequence, a.frozen, a.state, i.entry
+SELECT a.kind, a.id, a.sequence, a.frozen, a.state::text AS state, i.entry::text AS entry
 FROM release.live_set AS l
 JOIN release.aggregate AS a
   ON a.tenant = $1 AND a.table_set = l.table_set AND a.workspace_id = $2
@@ -40,7 +41,7 @@ ORDER BY a.kind, a.id;
 
 -- name: read_resources
 -- The named sources and datasets of a workspace with the index entry that serves.
-SELECT a.kind, a.id, a.sequence, a.frozen, a.state, i.entry
+SELECT a.kind, a.id, a.sequence, a.frozen, a.state::text AS state, i.entry::text AS entry
 FROM release.live_set AS l
 JOIN unnest($3::text[], $4::text[]) AS r (kind, id) ON true
 JOIN release.aggregate AS a
@@ -55,7 +56,7 @@ ORDER BY a.kind, a.id;
 
 -- name: read_index_entry
 -- The index entry of one exact revision.
-SELECT i.entry
+SELECT i.entry::text AS entry
 FROM release.live_set AS l
 JOIN release.index_state AS i
   ON i.tenant = $1 AND i.table_set = l.table_set AND i.kind = $2 AND i.key = $3
@@ -73,7 +74,7 @@ LIMIT 1;
 
 -- name: read_later_publications
 -- Sources and datasets of a workspace that were published again after a position.
-SELECT a.kind, a.id, a.frozen, a.state
+SELECT a.kind, a.id, a.frozen, a.state::text AS state
 FROM release.live_set AS l
 JOIN release.aggregate AS a
   ON a.tenant = $1 AND a.table_set = l.table_set AND a.workspace_id = $2

@@ -131,12 +131,29 @@ ORDER BY deadline LIMIT $1;
 SELECT extract(epoch FROM min(deadline) - clock_timestamp())::float8
 FROM release.run WHERE ended_at IS NULL;
 
--- name: read_run_events
--- Event rows of a run behind a number; a content row brings its bytes encrypted.
-SELECT e.number, e.generation, e.event, e.body, c.ciphertext
-FROM release.run_event AS e
-LEFT JOIN release.content AS c
-  ON c.tenant = e.tenant AND c.release_id = e.release_id AND c.kind = 'frame'
- AND c.n = e.number
-WHERE e.tenant = $1 AND e.run_id = $2 AND e.number > $3
-ORDER BY e.number LIMIT $4;
+-- name: read_run_with_events
+-- A run with its event rows behind a number, or from its beginning when it has not come so far; a
+-- content row brings its bytes encrypted.
+SELECT r.run_id, r.workspace_id, r.conversation_id, r.message, r.principal, r.credential_id,
+       r.state, r.generation, r.lease, r.deadline, r.mode, r.bounds, r.question_sha256,
+       r.traceparent, r.policy_sha256, r.admitted, r.gathered, r.proposed, r.detail, r.events,
+       r.ended_at, t.numbers, t.generations, t.kinds, t.bodies, t.ciphertexts
+FROM release.run AS r
+CROSS JOIN LATERAL (
+    SELECT array_agg(s.number ORDER BY s.number) AS numbers,
+           array_agg(s.generation ORDER BY s.number) AS generations,
+           array_agg(s.event ORDER BY s.number) AS kinds,
+           array_agg(s.body ORDER BY s.number) AS bodies,
+           array_agg(s.ciphertext ORDER BY s.number) AS ciphertexts
+    FROM (
+        SELECT e.number, e.generation, e.event, e.body, c.ciphertext
+        FROM release.run_event AS e
+        LEFT JOIN release.content AS c
+          ON c.tenant = e.tenant AND c.release_id = e.release_id AND c.kind = 'frame'
+         AND c.n = e.number
+        WHERE e.tenant = $1 AND e.run_id = $2
+          AND e.number > CASE WHEN $3::integer <= r.events THEN $3::integer ELSE 0 END
+        ORDER BY e.number LIMIT $4
+    ) AS s
+) AS t
+WHERE r.tenant = $1 AND r.run_id = $2;
