@@ -84,6 +84,25 @@ def test_columns_are_read_one_after_the_other() -> None:
     assert place.left > 300
 
 
+def test_lines_further_apart_than_most_are_paragraphs() -> None:
+    heading, body = lines("A heading"), lines("Its text begins", "and goes on", "to here.", top=690)
+    following = lines("Another one", "follows it.", top=640)
+
+    text, _, layout = read_pdf(pdf_file(heading + b" " + body + b" " + following))
+
+    assert text == (
+        "A heading\n\nIts text begins\nand goes on\nto here.\n\nAnother one\nfollows it."
+    )
+    found = [text[start:end] for start, end, *_ in layout.pages[0].lines]
+    assert found == [line for line in text.split("\n") if line]
+
+
+def test_lines_that_are_all_far_apart_are_no_paragraphs() -> None:
+    shown = b" ".join(lines(f"line number {n}", top=720 - 30 * n) for n in range(4))
+
+    assert read_pdf(pdf_file(shown))[0].count("\n\n") == 0
+
+
 def test_a_word_broken_at_a_line_end_is_joined_by_a_soft_hyphen() -> None:
     text, _, layout = read_pdf(pdf_file(lines("an exam-", "ple of it")))
 

@@ -1,14 +1,17 @@
 """PDF: the text of each page as PDFium reads it, with the page map and the place of each line.
 
 Line ends become line feeds; a hyphen at which PDFium joins two lines becomes a soft hyphen; a
-character without a known meaning becomes U+FFFD. Pages are parted by an empty line.
+character without a known meaning becomes U+FFFD. Pages are parted by an empty line, and so are
+paragraphs where the lines of a page stand further apart than most of them do.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import median_low
 from typing import Final
 
 from chancery.evidence.layout import POINT_PARTS, Layout, Line, PageLayout
@@ -18,6 +21,7 @@ from chancery.extract.pdfium import Document, Page, PasswordNeeded, UnreadablePd
 from chancery.extract.refusals import refusal
 
 PAGE_SEPARATOR: Final = "\n\n"
+PARAGRAPH_END: Final = "\n\n"
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n|\ufffe")
 _HYPHEN: Final = 2
@@ -25,6 +29,7 @@ _SOFT_HYPHEN: Final = "\u00ad"
 _UNKNOWN: Final = "\ufffd"
 _CONTROLS: Final = frozenset(range(0x20)) - {ord("\t")}
 _REPLACED: Final = dict.fromkeys((*_CONTROLS, 0xFFFE, 0xFFFF), _UNKNOWN)
+_PARAGRAPH_DISTANCE: Final = 1.3
 _WIDE: Final = 0xFFFF
 
 
@@ -72,7 +77,7 @@ class _Writer:
         if raw:
             self._put(PAGE_SEPARATOR if self.pieces else "")
             begins = self.length
-            for piece in _lines(raw, page.unicode_at):
+            for piece in _paragraphs(page, list(_lines(raw, page.unicode_at))):
                 start = self.length
                 self._put(piece.text)
                 lines.extend(_placed(page, piece, start, self.length))
@@ -117,6 +122,16 @@ def _lines(raw: str, unicode_at: Callable[[int], int]) -> Iterator[_Piece]:
         first = index
     index += _units(raw[position:])
     yield _Piece(raw[begin:].translate(_REPLACED), "", first, index - first)
+
+
+def _paragraphs(page: Page, pieces: list[_Piece]) -> Iterator[_Piece]:
+    """Yield the lines; one that stands further above the next than most do ends a paragraph."""
+    heights = [page.baseline(piece.first) for piece in pieces]
+    distances = [upper - lower for upper, lower in pairwise(heights)]
+    usual = median_low([each for each in distances if each > 0] or [0.0])
+    for piece, distance in zip(pieces, (*distances, 0.0), strict=True):
+        ends = piece.ending == "\n" and 0 < usual * _PARAGRAPH_DISTANCE < distance
+        yield replace(piece, ending=PARAGRAPH_END) if ends else piece
 
 
 def _units(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from ctypes import c_double
 from typing import Any, Final, TypeAlias
 
 import pypdfium2
@@ -53,6 +54,12 @@ class Page:
         """Return the rectangles around a range of characters."""
         number = int(self._text.count_rects(first, count))
         return tuple(_box(self._text.get_rect(index)) for index in range(number))
+
+    def baseline(self, index: int) -> float:
+        """Return the height at which a character stands on the page."""
+        across, up = c_double(), c_double()
+        _library.raw.FPDFText_GetCharOrigin(self._text, index, across, up)
+        return up.value
 
     def box(self) -> tuple[Box, int]:
         """Return the visible box of the page, and its rotation in degrees."""
