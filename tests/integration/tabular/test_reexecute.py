@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from chancery.kernel.errors import Rejected
 from chancery.tabular.jobs import RowFilter, RowTable, Table
+from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.plan import plan
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.preview import value_at
@@ -107,3 +108,60 @@ def test_exact_aggregates_do_not_depend_on_the_order_of_rows(
     backward = reexecute(sql, [RowTable(schema, rows[::-1])])
 
     assert forward == backward
+
+
+MEASURES = [
+    Measure("m", aggregate, column, where=where)
+    for aggregate, column in (
+        ("sum", "amount"),
+        ("sum", "weight"),
+        ("avg", "amount"),
+        ("avg", "weight"),
+        ("min", "amount"),
+        ("max", "moment"),
+        ("min", "region"),
+        ("count", "day"),
+        ("count", None),
+    )
+    for where in ({}, {"region": "north"}, {"region": "it's nowhere"})
+] + [
+    Measure("m", "sum", "amount", where={"paid": True}),
+    Measure("m", "sum", "amount", where={"day": "2024-02-29"}),
+    Measure("m", "max", "amount", where={"weight": "0.10", "region": "north", "id": 1}),
+]
+
+
+@pytest.mark.req("CR-21", "KO-4", "XB-2")
+@pytest.mark.parametrize("measure", MEASURES, ids=range(len(MEASURES)))
+async def test_a_measure_is_proved_by_the_rows_that_it_read(
+    pool: WorkerPool, measure: Measure
+) -> None:
+    table = table_of(CSV)
+    statement = measure_statement(table.schema, measure)
+
+    sealed, carried = await pool.query_with_rows(statement.sql, table)
+
+    assert carried is not None
+    again = reexecute(sealed.sql, [carried])
+    assert again.canonical() == sealed.canonical()
+    value = value_at(again, 0, 0)
+    assert value.label == statement.label
+    assert (" WHERE " in value.label) == bool(measure.where)
+    assert {each.name for each in carried.schema.columns} == {
+        name for name in (measure.column, *measure.where) if name is not None
+    }
+
+
+@pytest.mark.req("XB-4")
+@pytest.mark.parametrize("aggregate", ["sum", "avg", "min", "max", "count"])
+async def test_a_changed_row_disproves_every_aggregate(pool: WorkerPool, aggregate: str) -> None:
+    """One row more below the least value and one field emptied change each of the five."""
+    table = table_of(CSV)
+    statement = measure_statement(table.schema, Measure("m", aggregate, "amount"))
+    sealed, carried = await pool.query_with_rows(statement.sql, table)
+    assert carried is not None
+
+    changed = replace(carried, rows=(("-5",), ("9000",), *carried.rows))
+
+    assert reexecute(sealed.sql, [carried]).preview_sha256 == sealed.preview_sha256
+    assert reexecute(sealed.sql, [changed]).preview_sha256 != sealed.preview_sha256
