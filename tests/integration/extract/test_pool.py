@@ -209,6 +209,29 @@ def test_the_process_of_a_document_reaches_no_file_and_no_network(mode: str, out
     assert found.stdout.decode().split() == [outcome] * 3
 
 
+_LOADED = """
+import sys
+import chancery.extract.{module}
+print(*sorted({{"pypdfium2", "selectolax", "python_calamine"}} & set(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "loaded"),
+    [("pool", []), ("media", []), ("worker", ["pypdfium2", "python_calamine", "selectolax"])],
+)
+def test_parsers_are_loaded_by_the_template_alone(module: str, loaded: list[str]) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", _LOADED.format(module=module)],
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        check=True,
+        timeout=30,
+    )
+
+    assert found.stdout.decode().split() == loaded
+
+
 async def test_a_refusal_never_repeats_the_document(pool: ExtractionPool) -> None:
     with pytest.raises(Rejected) as refused:
         await pool.extract(PDF, b"secret words")

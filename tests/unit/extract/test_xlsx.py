@@ -97,6 +97,18 @@ def test_more_cells_than_a_document_may_have_are_refused(monkeypatch: pytest.Mon
     assert refused.value.code == "too_many_cells"
 
 
+def test_a_text_that_grows_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = xlsx_file({"S": f"<row>{_cell('A1', 'abc')}{_cell('B1', 'abc')}</row>"})
+    monkeypatch.setattr(xlsx, "TEXT_CHARACTERS_MAX", len("S\nabc\tabc"))
+    assert read_xlsx(data)[0] == "S\nabc\tabc"
+
+    monkeypatch.setattr(xlsx, "TEXT_CHARACTERS_MAX", len("S\nabc\tab"))
+    with pytest.raises(Rejected) as refused:
+        read_xlsx(data)
+
+    assert refused.value.code == "text_too_long"
+
+
 @pytest.mark.parametrize(
     ("row", "column", "name"), [(0, 0, "A1"), (6, 27, "AB7"), (1048575, 16383, "XFD1048576")]
 )

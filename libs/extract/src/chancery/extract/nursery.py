@@ -1,4 +1,7 @@
-"""The parent's side of the template process: one per service, started when first needed."""
+"""The parent's side of the template process: one per service, started when first needed.
+
+Neither this module nor the pool loads a parser: the template does.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,12 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from chancery.extract.template import FAILED, FORK, KILL, NUMBER_BYTES
 from chancery.kernel.errors import Unavailable
+
+FORK, KILL = b"F", b"K"
+NUMBER_BYTES = 8
+FAILED = 0
+"""The answer instead of a process id when no process could be forked."""
 
 _ANSWER_S = 30.0
 _EXIT_S = 5.0

@@ -17,11 +17,7 @@ import sys
 from collections.abc import Sequence
 
 from chancery.extract import worker
-
-FORK, KILL = b"F", b"K"
-NUMBER_BYTES = 8
-FAILED = 0
-"""The answer instead of a process id when no process could be forked."""
+from chancery.extract.nursery import FAILED, FORK, NUMBER_BYTES
 
 _REQUEST_BYTES = 1 + NUMBER_BYTES
 _PIPES = 2

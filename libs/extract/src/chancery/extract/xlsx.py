@@ -22,7 +22,7 @@ from python_calamine import (
 
 from chancery.evidence.layout import Cell, Layout, SheetLayout, ValueType
 from chancery.extract.archive import Package
-from chancery.extract.limits import CELLS_MAX
+from chancery.extract.limits import CELLS_MAX, TEXT_CHARACTERS_MAX
 from chancery.extract.refusals import refusal
 
 _Value: TypeAlias = (
@@ -38,7 +38,7 @@ def read_xlsx(data: bytes) -> tuple[str, Layout]:
 
     Raises:
         UnreadableDocument: see `Package`; code `wrong_media_type` when it is another kind of
-            package, `too_many_cells`, or `no_text` when no sheet shows anything.
+            package, `too_many_cells`, `text_too_long`, or `no_text` when no sheet shows anything.
     """
     package = Package(data)
     if not package.main_part().startswith("xl/"):
@@ -96,6 +96,8 @@ class _Writer:
             kind, canonical, shown = _shown(value)
             start = self._length
             self._put(shown)
+            if self._length > TEXT_CHARACTERS_MAX:
+                raise refusal("text_too_long")
             found.append((start, self._length, row, column, kind, canonical))
             separator = "\t"
         return found
