@@ -15,7 +15,7 @@ from chancery.execution.ports import Selector, Sql
 from chancery.execution.settings import ExecutionSettings
 from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import Rejected
-from chancery.runtime.parking import PostgresParking
+from chancery.runtime.parking import Parking, PostgresParking
 from chancery.runtime.service import Service
 from chancery.store.blobs import Blobs, open_blobs
 from chancery.store.pool import PoolLimits, open_pool
@@ -50,6 +50,20 @@ def create_selecting(
     )
 
 
+def register(
+    service: Service,
+    selecting: Selecting,
+    questions: Questions,
+    *,
+    parking: Parking,
+    workers: int,
+) -> None:
+    """Let `service` select for gathered runs and answer queries about datasets."""
+    service.responder(query_subject("execution", "sql"), RunQuery, questions.run_query)
+    service.responder(query_subject("execution", "schema"), PinnedRevision, questions.read_schema)
+    service.worker(consumer(EXECUTION_RUNS), selecting, parking=parking, workers=workers)
+
+
 async def serve(settings: ExecutionSettings) -> None:
     """Run execution until it is told to stop.
 
@@ -66,15 +80,8 @@ async def serve(settings: ExecutionSettings) -> None:
             await open_pool(dsn, name="chancery-execution", limits=LIMITS)
         )
         sql = await stack.enter_async_context(WorkerPool(concurrency=settings.queries))
+        selecting = create_selecting(opened.connection, blobs, sql, selector)
+        parking = PostgresParking(pool, "execution")
         questions = Questions(Reading(blobs), sql)
-        service.responder(query_subject("execution", "sql"), RunQuery, questions.run_query)
-        service.responder(
-            query_subject("execution", "schema"), PinnedRevision, questions.read_schema
-        )
-        service.worker(
-            consumer(EXECUTION_RUNS),
-            create_selecting(opened.connection, blobs, sql, selector),
-            parking=PostgresParking(pool, "execution"),
-            workers=settings.workers,
-        )
+        register(service, selecting, questions, parking=parking, workers=settings.workers)
         await service.run()

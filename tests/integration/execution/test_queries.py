@@ -1,0 +1,126 @@
+"""SQL and schemas over the bus: hidden columns and rows are not there, errors are codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from pydantic import JsonValue, TypeAdapter
+
+from chancery.events.queries import DatasetSchema, QueryResult, RunQuery
+from chancery.evidence.scope import ScopeEntry
+from chancery.kernel.errors import NotFound, Rejected
+from tests.integration.execution.world import ORDERS, TOTAL, World, pinned
+
+pytestmark = pytest.mark.integration
+
+_OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+
+async def query(world: World, sql: str, *entries: ScopeEntry) -> dict[str, JsonValue]:
+    """Run a statement over datasets and return its result."""
+    body = RunQuery(workspace_id="w", sql=sql, datasets=tuple(pinned(each) for each in entries))
+    return _OBJECT.validate_json((await world.ask("sql", body, QueryResult)).json_text)
+
+
+@pytest.mark.req("CR-23")
+async def test_a_raw_result_has_its_provenance_and_is_no_verified_answer(world: World) -> None:
+    orders = await world.dataset(TOTAL)
+
+    result = await query(world, "select sum(amount) as total from orders", orders)
+
+    assert result["rows"] == [["4000"]]
+    assert result["verified_answer"] is False
+    provenance = _OBJECT.validate_python(result["provenance"])
+    (snapshot,) = TypeAdapter(list[dict[str, JsonValue]]).validate_python(provenance["snapshots"])
+    assert (snapshot["dataset_id"], snapshot["snapshot"]) == ("orders", 1)
+    assert snapshot["content_sha256"] == orders.content_sha256
+    assert str(provenance["engine"]).startswith("duckdb ")
+    assert "sum" in str(provenance["sql"]).casefold()
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select discount from orders",
+        'select "DISCOUNT" from orders',
+        "select max(o.discount) from orders o",
+        "select id from orders where discount > 5",
+        "select id from orders order by discount",
+    ],
+)
+async def test_a_hidden_column_can_be_named_nowhere(world: World, sql: str) -> None:
+    hidden, open_ = await world.dataset(hidden=("Discount",)), await world.dataset()
+
+    with pytest.raises(Rejected) as refused:
+        await query(world, sql, hidden)
+    allowed = await query(world, sql, open_)
+
+    assert allowed["rows"]
+    assert refused.value.code
+    assert "20" not in refused.value.detail
+    assert "discount" not in refused.value.detail.casefold()
+
+
+@pytest.mark.req("CR-27")
+async def test_everything_is_what_the_caller_may_see(world: World) -> None:
+    orders = await world.dataset(hidden=("discount",), filters=(("region", ("north",)),))
+
+    result = await query(world, "select * from orders", orders)
+    count = await query(world, "select count(*) from orders", orders)
+
+    assert result["rows"] == [["1", "north", "1250"]]
+    assert count["rows"] == [["1"]]
+
+
+@pytest.mark.req("CR-27")
+async def test_a_schema_tells_neither_hidden_columns_nor_the_number_of_hidden_rows(
+    world: World,
+) -> None:
+    narrow = await world.dataset(hidden=("discount",), filters=(("region", ("north",)),))
+    wide = await world.dataset()
+
+    seen = await world.ask("schema", pinned(narrow), DatasetSchema)
+    everything = await world.ask("schema", pinned(wide), DatasetSchema)
+
+    assert [name for name, _ in seen.columns] == ["id", "region", "amount"]
+    assert seen.rows < 2
+    assert [name for name, _ in everything.columns] == ["id", "region", "amount", "discount"]
+    assert everything.rows == ORDERS.count(b"\n") - 1
+
+
+async def test_a_snapshot_that_is_not_extracted_has_no_schema(world: World) -> None:
+    orders = await world.dataset()
+    pending = pinned(orders).model_copy(update={"extraction_sha256": None, "manifest_sha256": None})
+
+    with pytest.raises(NotFound) as refused:
+        await world.ask("schema", pending, DatasetSchema)
+
+    assert refused.value.code == "not_extracted"
+
+
+@pytest.mark.req("CR-23")
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "drop table orders",
+        "select * from read_csv('/etc/passwd')",
+        "select * from elsewhere",
+        "select 1; select 2",
+        "select cast(region as integer) from orders",
+    ],
+)
+async def test_a_refusal_is_a_code_and_quotes_nothing(world: World, sql: str) -> None:
+    orders = await world.dataset()
+
+    with pytest.raises(Rejected) as refused:
+        await query(world, sql, orders)
+
+    told = f"{refused.value.code} {refused.value.detail}"
+    assert refused.value.code not in {"internal", "rejected"}
+    assert _quotes_nothing(told, ["north", "south", "passwd", "1250"])
+
+
+def _quotes_nothing(told: str, secrets: Sequence[str]) -> bool:
+    return not any(secret in told for secret in secrets)
