@@ -185,7 +185,17 @@ class World:
         """Publish an index event and wait until release has folded it."""
         subject = index_subject(TENANT, ref.kind, ref.id)
         published = await publish(self.bus, subject, event_of(data, subject=ref.id))
-        await self.parts.index.position.wait(published.sequence, timeout_s=10)
+
+        async def is_folded() -> bool:
+            return await self.folded("index") >= published.sequence
+
+        await eventually(is_folded)
+
+    async def folded(self, projection: str) -> int:
+        """Return how far a projection has come in the database."""
+        async with connect_database(self.database.superuser_dsn, name="test") as db:
+            query = "SELECT max(sequence) FROM release.checkpoint WHERE projection = $1"
+            return await db.fetchval(query, projection)
 
     async def withdraw(self, source_id: str) -> int:
         """Withdraw a source."""

@@ -1,0 +1,234 @@
+"""Release as a process that kills itself at a named step of the seal, for one run.
+
+`python -m tests.integration.release.dying STEP TARGET DELAY_US`: the run whose id stands in the
+file TARGET is killed at STEP, DELAY_US microseconds after it got there. Nothing of this is in the
+product: the ports of the sealer are wrapped before the service starts.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from chancery.authority.names import AggregateRef
+from chancery.bus.connection import Connection as Bus
+from chancery.bus.publish import Outgoing, Published, publish_message
+from chancery.events.envelope import Event
+from chancery.events.run import RunProposed
+from chancery.release import app
+from chancery.release.adapters import relay
+from chancery.release.domain.drafts import Draft
+from chancery.release.domain.runs import Run
+from chancery.release.domain.sealing import Cut, SealedRows
+from chancery.release.domain.snapshot import CutSnapshot
+from chancery.release.handlers.proposed import SealRun
+from chancery.release.ports.position import Position
+from chancery.release.ports.stores import CutLog, SealDesk, SealTransaction
+from chancery.release.settings import ReleaseSettings
+from chancery.runtime.delivery import Delivery
+from chancery.runtime.process import start
+
+STEPS: Final = (
+    "1 before validating",
+    "2 before the cut",
+    "3 after the cut",
+    "4 when the cut was passed",
+    "5 holding the lock",
+    "5 having read",
+    "6 before inserting",
+    "7 before the commit",
+    "7 after the commit",
+    "8 before relaying",
+    "8 after relaying",
+)
+"""Where it dies; the numbers are those of the protocol."""
+NOWHERE: Final = "nowhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The step at which the process ends for the run that `target` names."""
+
+    step: str
+    target: Path
+    delay_us: int
+
+    def reach(self, step: str, run_id: str) -> None:
+        """Die here, or a moment later, when this is the step and the run."""
+        if step != self.step or not self.target.exists():
+            return
+        if run_id in self.target.read_text().split():
+            if self.delay_us == 0:
+                _die()
+            threading.Thread(target=self._die_later, daemon=True).start()
+
+    def _die_later(self) -> None:
+        time.sleep(self.delay_us / 1_000_000)
+        _die()
+
+
+@dataclass(slots=True)
+class DyingCuts:
+    """The cuts, with a death before and one after."""
+
+    real: CutLog
+    fault: Fault
+    passing: Passing
+
+    async def publish(self, draft: Draft, *, attempt: int, decided_at: datetime) -> Cut:
+        """Publish a cut."""
+        run_id = draft.run.run_id
+        self.fault.reach("2 before the cut", run_id)
+        cut = await self.real.publish(draft, attempt=attempt, decided_at=decided_at)
+        self.passing.cuts[cut.sequence] = run_id
+        self.fault.reach("3 after the cut", run_id)
+        return cut
+
+    async def payload(self, sequence: int) -> bytes | None:
+        """Return the bytes of a cut."""
+        return await self.real.payload(sequence)
+
+
+class Passing(Position):
+    """The position, with a death when a cut was passed."""
+
+    def __init__(self, real: Position, fault: Fault) -> None:
+        super().__init__()
+        self.real = real
+        self.fault = fault
+        self.cuts: dict[int, str] = {}
+
+    async def wait(self, sequence: int, *, timeout_s: float) -> None:
+        """Wait as the real one does."""
+        await self.real.wait(sequence, timeout_s=timeout_s)
+        self.fault.reach("4 when the cut was passed", self.cuts.get(sequence, ""))
+
+
+@dataclass(slots=True)
+class DyingDesk:
+    """The desk, with deaths around and inside its transaction."""
+
+    real: SealDesk
+    fault: Fault
+
+    async def clock(self) -> datetime:
+        """Return the database's clock."""
+        return await self.real.clock()
+
+    def transaction(self, run: Run) -> AbstractAsyncContextManager[SealTransaction]:
+        """Open the sealing transaction."""
+        return _DyingTransaction(self.real.transaction(run), self.fault, run.run_id)
+
+
+@dataclass(slots=True)
+class _DyingTransaction(AbstractAsyncContextManager[SealTransaction]):
+    real: AbstractAsyncContextManager[SealTransaction]
+    fault: Fault
+    run_id: str
+    has_inserted: bool = False
+
+    async def __aenter__(self) -> SealTransaction:
+        return _DyingSeal(await self.real.__aenter__(), self)
+
+    async def __aexit__(self, *error: object) -> bool | None:
+        if self.has_inserted:
+            self.fault.reach("7 before the commit", self.run_id)
+        outcome = await self.real.__aexit__(*error)  # pyright: ignore[reportArgumentType]
+        if self.has_inserted:
+            self.fault.reach("7 after the commit", self.run_id)
+        return outcome
+
+
+@dataclass(slots=True)
+class _DyingSeal:
+    real: SealTransaction
+    around: _DyingTransaction
+
+    async def lock_run(self) -> Run | None:
+        run = await self.real.lock_run()
+        self.around.fault.reach("5 holding the lock", self.around.run_id)
+        return run
+
+    async def read_at_cut(self, refs: Sequence[AggregateRef], cut: int) -> CutSnapshot:
+        read = await self.real.read_at_cut(refs, cut)
+        self.around.fault.reach("5 having read", self.around.run_id)
+        return read
+
+    async def clock(self) -> datetime:
+        return await self.real.clock()
+
+    async def insert(self, rows: SealedRows) -> None:
+        self.around.fault.reach("6 before inserting", self.around.run_id)
+        await self.real.insert(rows)
+        self.around.has_inserted = True
+
+
+class DyingSealRun(SealRun):
+    """The handler of `proposed`, with a death before its first step."""
+
+    async def __call__(self, event: Event, delivery: Delivery) -> None:
+        """Seal the answer or the refusal."""
+        if isinstance(event.data, RunProposed):
+            FAULT.reach("1 before validating", event.data.run_id)
+        await SealRun.__call__(self, event, delivery)
+
+
+def with_deaths(parts: app.Parts, fault: Fault) -> app.Parts:
+    """Return the parts with a sealer that dies."""
+    ending = parts.seal.ending
+    passing = Passing(ending.sealer.position, fault)
+    sealer = replace(
+        ending.sealer,
+        cuts=DyingCuts(ending.sealer.cuts, fault, passing),
+        desk=DyingDesk(ending.sealer.desk, fault),
+        position=passing,
+    )
+    seal = DyingSealRun(
+        parts.seal.runs,
+        parts.seal.stages,
+        parts.seal.evidence,
+        replace(ending, sealer=sealer),
+    )
+    return replace(parts, seal=seal)
+
+
+async def create_dying_parts(resources: app.Resources) -> app.Parts:
+    """Return the parts of the product, the sealer's ports wrapped."""
+    return with_deaths(await create_parts(resources), FAULT)
+
+
+async def relay_or_die(bus: Bus, outgoing: Outgoing) -> Published:
+    """Publish a sealed event, with a death before and one after."""
+    run_id = outgoing.subject.split(".")[2]
+    FAULT.reach("8 before relaying", run_id)
+    published = await publish_message(bus, outgoing)
+    FAULT.reach("8 after relaying", run_id)
+    return published
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _fault() -> Fault:
+    if __name__ != "__main__":
+        return Fault(NOWHERE, Path(os.devnull), 0)
+    return Fault(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+
+
+create_parts = app.create_parts
+FAULT = _fault()
+
+if __name__ == "__main__":
+    app.create_parts = create_dying_parts
+    relay.publish_message = relay_or_die
+    sys.exit(start("release", ReleaseSettings, app.serve))
