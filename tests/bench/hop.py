@@ -1,7 +1,8 @@
 """One process of the skeleton: `python -m tests.bench.hop release|retrieval|execution`.
 
-It receives, publishes the next stage's event and acknowledges, with no work between. The process
-`release` also takes a cut, waits until it has read it back, and commits one transaction.
+It receives, publishes the next stage's events and acknowledges, with no work between. The process
+`release` also nudges, answers how far a run is, takes a cut, waits until it has read it back, and
+commits one transaction.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from chancery.bus.provision import consumer_settings
 from chancery.bus.publish import Outgoing, publish_message
 from chancery.bus.reader import PullReader
 from chancery.kernel.ids import random_id
+from chancery.runtime.process import run
 from chancery.store.queries import load_queries
 from tests.bench import plan
 
@@ -34,11 +36,6 @@ WORKERS: Final = 4
 TIMEOUT_S: Final = 10.0
 
 _INSERT_MARK = load_queries("tests.bench")["insert_mark"]
-_NEXT: Final = {
-    plan.REQUESTED: plan.ADMITTED,
-    plan.ADMITTED: plan.GATHERED,
-    plan.GATHERED: plan.PROPOSED,
-}
 
 
 @dataclass(slots=True)
@@ -64,17 +61,21 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """What the handlers of one process share."""
+    """What the handlers of one process share; only release has a pool."""
 
     bus: Connection
     passed: Passed
     pool: asyncpg.Pool[asyncpg.Record] | None
+    ended: set[str] = field(default_factory=set[str])
 
-    async def pass_on(self, event: str, run: str, payload: bytes) -> None:
-        """Publish the next stage's event."""
-        await self._append(plan.stage_subject(run, _NEXT[event]), payload)
+    async def pass_on(self, name: str, run_id: str, payload: bytes) -> None:
+        """Publish what follows on a message of a durable, and nudge as release does."""
+        for event in plan.PASSED_ON[name]:
+            await self._append(plan.stage_subject(run_id, event), payload)
+        if self.pool is not None:
+            await self.bus.send(f"{plan.NUDGES}.{run_id}", plan.OPEN)
 
-    async def seal(self, run: str, payload: bytes) -> None:
+    async def seal(self, run_id: str, payload: bytes) -> None:
         """Take a cut, wait for it, commit, tell whoever waits, and publish the end."""
         assert self.pool is not None
         cut = await self._append(plan.CUT, payload)
@@ -83,9 +84,15 @@ class Hop:
             self.pool.acquire(timeout=TIMEOUT_S) as connection,
             connection.transaction(),
         ):
-            await connection.execute(_INSERT_MARK, run, cut, timeout=TIMEOUT_S)
-        await self.bus.send(f"{plan.NUDGES}.{run}", b"")
-        await self._append(plan.release_subject(run), payload)
+            await connection.execute(_INSERT_MARK, run_id, cut, timeout=TIMEOUT_S)
+        self.ended.add(run_id)
+        await self.bus.send(f"{plan.NUDGES}.{run_id}", plan.ENDED)
+        await self._append(plan.release_subject(run_id), payload)
+
+    async def answer(self, message: NatsMessage) -> None:
+        """Answer whether a run has ended."""
+        has_ended = message.body.decode() in self.ended
+        await message.raw_message.respond(plan.ENDED if has_ended else plan.OPEN)
 
     async def _append(self, subject: str, payload: bytes) -> int:
         outgoing = Outgoing(subject=subject, payload=payload, message_id=random_id())
@@ -98,24 +105,25 @@ async def serve(name: str) -> None:
     async with AsyncExitStack() as stack:
         bus = await stack.enter_async_context(connect(url, name=f"bench-{name}"))
         pool = None
-        if plan.PROPOSED in plan.PROCESSES[name]:
+        if name == "release":
             opened = asyncpg.create_pool(os.environ[DSN_VARIABLE], min_size=2, max_size=4)
             pool = await stack.enter_async_context(opened)
         hop = Hop(bus, Passed(), pool)
         broker = NatsBroker(url, apply_types=False, logger=None)
-        for event in plan.PROCESSES[name]:
-            _subscribe(broker, hop, event)
+        for durable in plan.PROCESSES[name]:
+            _subscribe(broker, hop, durable)
         async with asyncio.TaskGroup() as group:
             if pool is not None:
                 group.create_task(hop.passed.follow(bus))
+                _respond(broker, hop)
             await broker.connect()
             await broker.start()
             print(READY, flush=True)
             await asyncio.Event().wait()
 
 
-def _subscribe(broker: NatsBroker, hop: Hop, event: str) -> None:
-    consumer = plan.WORKERS[event]
+def _subscribe(broker: NatsBroker, hop: Hop, name: str) -> None:
+    consumer = plan.WORKERS[name]
     subscriber: Any = broker.subscriber(
         consumer.subjects[0],
         stream=JStream(consumer.stream, declare=False),
@@ -127,16 +135,23 @@ def _subscribe(broker: NatsBroker, hop: Hop, event: str) -> None:
         decoder=_undecoded,
         no_reply=True,
     )
-    subscriber(_handler(hop, event))
+    subscriber(_handler(hop, name))
 
 
-def _handler(hop: Hop, event: str) -> Callable[[NatsMessage], Awaitable[None]]:
+def _respond(broker: NatsBroker, hop: Hop) -> None:
+    subscriber: Any = broker.subscriber(
+        plan.ASKED, queue="bench", max_workers=WORKERS, decoder=_undecoded, no_reply=True
+    )
+    subscriber(hop.answer)
+
+
+def _handler(hop: Hop, name: str) -> Callable[[NatsMessage], Awaitable[None]]:
     async def handle(message: NatsMessage) -> None:
-        run = message.raw_message.subject.split(".")[1]
-        if event == plan.PROPOSED:
-            await hop.seal(run, message.body)
+        run_id = message.raw_message.subject.split(".")[1]
+        if name in plan.PASSED_ON:
+            await hop.pass_on(name, run_id, message.body)
         else:
-            await hop.pass_on(event, run, message.body)
+            await hop.seal(run_id, message.body)
 
     return handle
 
@@ -146,4 +161,4 @@ async def _undecoded(message: NatsMessage) -> NatsMessage:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1]))
+    sys.exit(run(lambda: serve(sys.argv[1])))

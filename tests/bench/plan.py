@@ -12,10 +12,14 @@ from chancery.events.topology import Consumer, Stream
 REQUESTED: Final = "requested"
 ADMITTED: Final = "admitted"
 GATHERED: Final = "gathered"
+ACTIVITY: Final = "activity"
 PROPOSED: Final = "proposed"
 
 CUT: Final = "bench-cut"
 NUDGES: Final = "bench-nudge"
+ASKED: Final = "bench-ask"
+OPEN: Final = b"open"
+ENDED: Final = b"ended"
 
 RUNS: Final = replace(
     topology.stream(topology.RUNS), name="BENCH_RUNS", subjects=("bench-stage.*.*",)
@@ -46,22 +50,39 @@ def _worker(name: str, event: str) -> Consumer:
     )
 
 
-WORKERS: Final[dict[str, Consumer]] = {
-    REQUESTED: _worker(topology.RELEASE_REQUESTED, REQUESTED),
-    ADMITTED: _worker(topology.RETRIEVAL_RUNS, ADMITTED),
-    GATHERED: _worker(topology.EXECUTION_RUNS, GATHERED),
-    PROPOSED: _worker(topology.RELEASE_PROPOSED, PROPOSED),
+_RECEIVED: Final = {
+    topology.RELEASE_REQUESTED: REQUESTED,
+    topology.RETRIEVAL_RUNS: ADMITTED,
+    topology.EXECUTION_RUNS: GATHERED,
+    topology.RELEASE_GATHERED: GATHERED,
+    topology.RELEASE_ACTIVITY: ACTIVITY,
+    topology.RELEASE_PROPOSED: PROPOSED,
 }
-"""The durable that receives each stage's event."""
+WORKERS: Final = {name: _worker(name, event) for name, event in _RECEIVED.items()}
+"""The durable that stands for each of the real path."""
+
+PASSED_ON: Final[dict[str, tuple[str, ...]]] = {
+    topology.RELEASE_REQUESTED: (ADMITTED,),
+    topology.RETRIEVAL_RUNS: (GATHERED,),
+    topology.EXECUTION_RUNS: (ACTIVITY, PROPOSED),
+    topology.RELEASE_GATHERED: (),
+    topology.RELEASE_ACTIVITY: (),
+}
+"""What is published for each message; what `proposed` brings is sealed."""
+
+PROCESSES: Final[dict[str, tuple[str, ...]]] = {
+    "retrieval": (topology.RETRIEVAL_RUNS,),
+    "execution": (topology.EXECUTION_RUNS,),
+    "release": (
+        topology.RELEASE_REQUESTED,
+        topology.RELEASE_GATHERED,
+        topology.RELEASE_ACTIVITY,
+        topology.RELEASE_PROPOSED,
+    ),
+}
+"""Which durables each process serves, as the services do."""
 
 READER: Final = replace(
     topology.consumer(topology.RELEASE_AUTHORITY), name="bench-authority", stream=AUTHORITY.name
 )
 PLAN: Final = Plan(streams=STREAMS, consumers=(*WORKERS.values(), READER))
-
-PROCESSES: Final[dict[str, tuple[str, ...]]] = {
-    "release": (REQUESTED, PROPOSED),
-    "retrieval": (ADMITTED,),
-    "execution": (GATHERED,),
-}
-"""Which events each process of the skeleton receives, as the services do."""
