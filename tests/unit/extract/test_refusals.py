@@ -6,6 +6,8 @@ import zipfile
 from io import BytesIO
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chancery.extract import pdf
 from chancery.extract.media import DOCX, HTML, JPEG, PDF, PNG, XLSX, check_signature
@@ -103,6 +105,31 @@ def test_the_first_bytes_tell_the_kind(media_type: str, data: bytes, code: str |
         found = error.code
 
     assert found == code
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    source=st.sampled_from([(DOCX, _DOCX), (XLSX, _XLSX)]),
+    damage=st.lists(
+        st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 30), st.binary(max_size=6)),
+        min_size=1,
+        max_size=5,
+    ),
+)
+def test_a_damaged_package_is_read_or_refused_and_nothing_else(
+    source: tuple[str, bytes], damage: list[tuple[float, int, bytes]]
+) -> None:
+    media_type, data = source
+    for place, removed, inserted in damage:
+        at = int(place * len(data))
+        data = data[:at] + inserted + data[at + removed :]
+
+    try:
+        found = parse(media_type, data).text
+    except Rejected as error:
+        found = TEXTS.get(error.code, "")
+
+    assert found
 
 
 def test_an_unknown_code_of_a_process_is_not_passed_on() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import posixpath
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -18,6 +19,17 @@ from chancery.extract.refusals import refusal
 
 _CHUNK_BYTES = 1024 * 1024
 _ENCRYPTED = 0x1
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+"""What the ZIP reader raises for damaged files; it checks little by itself."""
+
 _ROOT_RELATIONS = "_rels/.rels"
 
 
@@ -33,7 +45,7 @@ class Package:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             self._check(len(data))
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        except _DAMAGE as error:
             raise refusal("truncated_file") from error
 
     def main_part(self) -> str:
