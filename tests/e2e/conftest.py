@@ -9,6 +9,7 @@ import pytest
 from chancery.client.http import Chancery
 from chancery.kernel.ids import random_id
 from tests.e2e.running import System, running
+from tests.e2e.tracing import spans_beside
 from tests.e2e.world import World, make_world
 
 
@@ -22,7 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Generator[System]:
     """Yield this worker's running system."""
-    with running(tmp_path_factory.mktemp("system") / "data") as found:
+    folder = tmp_path_factory.mktemp("system") / "data"
+    with running(folder, {"CHANCERY_SPANS_FILE": str(spans_beside(folder))}) as found:
         yield found
 
 
