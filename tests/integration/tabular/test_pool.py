@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, TooLarge, Unavailable
+from chancery.tabular.gate import GatedQuery
 from chancery.tabular.jobs import Limits, RowFilter, Table, query_job, reply_bytes_max
 from chancery.tabular.nursery import NURSERY
 from chancery.tabular.plan import Plan, plan
@@ -29,6 +30,10 @@ CSV = b"""id,region,amount,cost,weight,day,moment
 3,north,,12.00,2.5,,
 """
 SLOW = "select count(*) from orders a, orders b, orders c, orders d where a.id + b.id < c.id * d.id"
+
+
+REFUSED_UNREAD = {"sql_not_bindable", "sql_lineage_disagrees", "sql_failed", "sql_result_type"}
+"""The codes of a statement that was bound, at most, and never run."""
 
 
 @pytest.fixture(scope="module")
@@ -286,6 +291,40 @@ def test_a_lineage_that_the_binder_contradicts_is_refused(orders: Table) -> None
 
         assert refused.value.code == "sql_lineage_disagrees"
     assert ask_directly(WorkerProcess(), honest, orders)
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize(
+    "stolen",
+    [
+        "select * from read_parquet('/dev/fd/200')",
+        "select * from read_text('/proc/self/environ')",
+        "select content from read_blob('/dev/fd/200')",
+    ],
+)
+def test_a_statement_past_the_gate_still_opens_no_file(orders: Table, stolen: str) -> None:
+    """Not even the file that the worker itself loads snapshots from, hidden columns and all."""
+    honest = plan("select 1", [orders.schema])
+    hostile = GatedQuery(stolen, honest.query.node, ())
+    for tables in ([orders], []):
+        job = query_job(Plan(hostile, (), {}, honest.eligibility), tables, Limits())
+
+        with pytest.raises(Rejected) as refused:
+            WorkerProcess().exchange(job, deadline_s=10, reply_bytes_max=2**20)
+
+        assert refused.value.code in REFUSED_UNREAD
+
+
+async def test_several_snapshots_of_one_query_keep_their_rows_apart(pool: WorkerPool) -> None:
+    tables = [
+        Table(TableSchema(name, made.columns), made.parquet)
+        for name in ("a", "b", "c")
+        for made in [convert_csv(b"id,%s\n1,%s\n2,%s2\n" % ((name.encode(),) * 3), {})]
+    ]
+
+    found = await pool.query("select a, b, c from a join b using (id) join c using (id)", tables)
+
+    assert sorted(found.rows) == [("a", "b", "c"), ("a2", "b2", "c2")]
 
 
 def ask_directly(worker: WorkerProcess, planned: Plan, table: Table) -> list[bytes]:

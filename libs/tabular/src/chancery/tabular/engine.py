@@ -33,6 +33,7 @@ class Engine:
 
     def __init__(self) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": 1})
+        self._cut_off = False
 
     def __enter__(self) -> Self:
         return self
@@ -54,8 +55,19 @@ class Engine:
 
         Order: the temporary folder before external access (refused later), the lock last.
         """
-        for setting in _lockdown(memory_bytes, runtime_ms):
+        if not self._cut_off:
+            self.cut_off()
+        for setting in _bounds(memory_bytes, runtime_ms):
             self.run(f"SET {setting}")
+
+    def cut_off(self, *, readable: str | None = None) -> None:
+        """Cut the database off from files and network, but for one path to load from.
+
+        Order: the temporary folder and the path before external access (refused later).
+        """
+        for setting in _isolation(readable):
+            self.run(f"SET {setting}")
+        self._cut_off = True
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> None:
         """Execute `sql` and ignore its rows.
@@ -149,17 +161,25 @@ def _binding_code(code: str) -> str:
     return "sql_not_bindable" if code == "sql_failed" else code
 
 
-def _lockdown(memory_bytes: int, runtime_ms: int) -> tuple[str, ...]:
+def _isolation(readable: str | None) -> tuple[str, ...]:
+    paths = () if readable is None else (f"allowed_paths=['{readable}']",)
     return (
         "TimeZone='UTC'",
         "temp_directory=''",
+        "enable_external_file_cache=false",
+        *paths,
         "enable_external_access=false",
-        f"memory_limit='{memory_bytes // 1024}KiB'",
         "threads=1",
         "autoinstall_known_extensions=false",
         "autoload_known_extensions=false",
         "allow_community_extensions=false",
         "python_enable_replacements=false",
+    )
+
+
+def _bounds(memory_bytes: int, runtime_ms: int) -> tuple[str, ...]:
+    return (
+        f"memory_limit='{memory_bytes // 1024}KiB'",
         f"max_execution_time={runtime_ms}",
         "lock_configuration=true",
     )

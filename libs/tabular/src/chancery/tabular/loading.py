@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -12,7 +14,23 @@ from chancery.tabular.engine import Engine, EngineFailure
 from chancery.tabular.schema import Family, TableSchema, column_of, family_of, quote_identifier
 from chancery.tabular.snapshot import insertion
 from chancery.tabular.tree import as_items, as_object, as_text, texts
-from chancery.tabular.twin import NO_COLUMN, create_tables
+from chancery.tabular.twin import NO_COLUMN
+
+_DESCRIPTOR = 200
+FILE = f"/dev/fd/{_DESCRIPTOR}"
+"""The one path that a worker's database may open: an unnamed file of this process alone."""
+
+
+def open_file() -> None:
+    """Make `FILE` an empty file; DuckDB resolves the path that it is allowed when it is set."""
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), _DESCRIPTOR)
+
+
+def close_file() -> None:
+    """Make `FILE` nothing that could be opened."""
+    os.close(_DESCRIPTOR)
+
 
 _OWN_CODES = frozenset({"sql_timeout", "sql_resources"})
 
@@ -53,13 +71,11 @@ def tables_of_job(
 
 
 def load(engine: Engine, tables: Sequence[LoadedTable]) -> None:
-    """Create and fill the tables in `engine`, rows in the order of their snapshot.
+    """Fill the tables that exist in `engine`, rows in the order of their snapshot.
 
     Raises:
         EngineFailure: `dataset_unreadable`, or that time or memory ran out.
     """
-    engine.run("SET TimeZone='UTC'")
-    create_tables(engine, [each.schema for each in tables])
     for table in tables:
         try:
             _load_rows(engine, table) if table.source == "rows" else _load_parquet(engine, table)
@@ -82,10 +98,8 @@ def _load_rows(engine: Engine, table: LoadedTable) -> None:
 
 
 def _load_parquet(engine: Engine, table: LoadedTable) -> None:
-    with tempfile.TemporaryFile() as file:
-        file.write(table.data)
-        file.flush()
-        source = f"read_parquet('/dev/fd/{file.fileno()}')"
+    with _readable(table.data):
+        source = f"read_parquet('{FILE}')"
         stored = dict(engine.describe(f"SELECT * FROM {source}"))  # noqa: S608 - our own file
         if any(stored.get(each.name) != each.duckdb_type for each in table.schema.columns):
             raise EngineFailure("dataset_unreadable")
@@ -100,6 +114,19 @@ def _load_parquet(engine: Engine, table: LoadedTable) -> None:
             f" FROM {source} WHERE {' AND '.join(conditions)}",
             parameters,
         )
+
+
+@contextmanager
+def _readable(data: bytes) -> Generator[None]:
+    """Let `FILE` hold these bytes for a while."""
+    os.ftruncate(_DESCRIPTOR, 0)
+    os.lseek(_DESCRIPTOR, 0, os.SEEK_SET)
+    with open(_DESCRIPTOR, "wb", closefd=False) as file:
+        file.write(data)
+    try:
+        yield
+    finally:
+        os.ftruncate(_DESCRIPTOR, 0)
 
 
 def _targets(table: LoadedTable) -> tuple[str, str]:

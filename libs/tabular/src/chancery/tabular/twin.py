@@ -14,18 +14,27 @@ NO_COLUMN = "__no_column"
 
 
 def open_twin() -> Engine:
-    """Return a locked database in which every optimizer but `unused_columns` is off.
+    """Return a locked database that binds as `unoptimized` says, for good."""
+    twin = Engine()
+    unoptimized(twin)
+    twin.lock()
+    return twin
+
+
+def unoptimized(engine: Engine) -> None:
+    """Turn every optimizer but `unused_columns` off.
 
     With the others on, statistics of the empty tables remove scans and so hide columns.
     """
-    twin = Engine()
-    names = [
-        str(row[0]) for row in twin.fetch("SELECT name FROM duckdb_optimizers()", rows_max=999)
-    ]
+    rows = engine.fetch("SELECT name FROM duckdb_optimizers()", rows_max=999)
+    names = [str(row[0]) for row in rows]
     off = ",".join(name for name in names if name != "unused_columns")
-    twin.run(f"SET disabled_optimizers='{off}'")
-    twin.lock()
-    return twin
+    engine.run(f"SET disabled_optimizers='{off}'")
+
+
+def optimized(engine: Engine) -> None:
+    """Turn every optimizer on again, for the rows."""
+    engine.run("SET disabled_optimizers=''")
 
 
 def create_tables(engine: Engine, tables: Sequence[TableSchema]) -> None:

@@ -1,8 +1,10 @@
 """The worker: one job, then the end. It runs in a process forked from `template`.
 
-It holds nothing but the rows and columns of the job. Steps of a query: (1) the statement binds on
-an empty twin and reads what was claimed; (2) the columns that it reads are loaded; (3) the database
-is locked and the process may write no file; (4) the statement runs; (5) canonical texts go back.
+It holds nothing but the rows and columns of the job. Its database is cut off before the job comes:
+it may open one path, which leads to the snapshot while that is loaded and nowhere else. Steps of a
+query: (1) the statement binds on empty tables and reads what was claimed; (2) the columns that it
+reads are loaded; (3) the configuration is locked and the process may write no file; (4) the
+statement runs; (5) canonical texts go back.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import ChanceryError, TooLarge
 from chancery.tabular.engine import Engine, EngineFailure
 from chancery.tabular.frames import FrameBroken, read_frames, write_frames
-from chancery.tabular.loading import load, tables_of_job
+from chancery.tabular.loading import FILE, close_file, load, open_file, tables_of_job
 from chancery.tabular.parquet import convert_parquet
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, quote_identifier
 from chancery.tabular.snapshot import convert_csv, convert_xlsx
 from chancery.tabular.tree import as_integer, as_object, as_text, texts
-from chancery.tabular.twin import check_reads, create_tables, open_twin
+from chancery.tabular.twin import check_reads, create_tables, optimized, unoptimized
 from chancery.tabular.values import Unrepresentable, canonical, is_edge
 
 INPUT_BYTES_MAX = 1024 * 1024 * 1024
@@ -32,33 +34,35 @@ _EXACTLY_WRITTEN = frozenset({"integer", "decimal", "date", "text"})
 
 
 def main() -> None:
-    """Open the databases, then serve one job from standard input and end."""
+    """Open the database, then serve one job from standard input and end."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    twin, engine = open_twin(), Engine()
-    threading.Thread(target=_interrupt_when_told, args=(twin, engine), daemon=True).start()
+    engine = Engine()
+    open_file()
+    engine.cut_off(readable=FILE)
+    unoptimized(engine)
+    threading.Thread(target=_interrupt_when_told, args=(engine,), daemon=True).start()
     try:
         frames = read_frames(sys.stdin.buffer, bytes_max=INPUT_BYTES_MAX)
     except FrameBroken:
         return
-    write_frames(sys.stdout.buffer, _answer(frames, twin, engine))
+    write_frames(sys.stdout.buffer, _answer(frames, engine))
 
 
-def _interrupt_when_told(*engines: Engine) -> None:
+def _interrupt_when_told(engine: Engine) -> None:
     """Stop what runs when the parent signals; it kills the process when that does not help."""
     while True:
         signal.sigwait({signal.SIGTERM})
-        for engine in engines:
-            engine.interrupt()
+        engine.interrupt()
 
 
-def _answer(frames: Sequence[bytes], twin: Engine, engine: Engine) -> list[bytes]:
+def _answer(frames: Sequence[bytes], engine: Engine) -> list[bytes]:
     try:
         job = as_object(parse_json(frames[0]))
         _limit_process(job)
         match as_text(job["kind"]):
             case "query":
-                return _query(job, frames[1:], twin, engine)
+                return _query(job, frames[1:], engine)
             case "rows":
                 return [_all_rows(job, frames[1:], engine)]
             case _:
@@ -98,17 +102,16 @@ def _limit(which: int, wanted: int) -> None:
             raise
 
 
-def _query(
-    job: Mapping[str, Json], blobs: Sequence[bytes], twin: Engine, engine: Engine
-) -> list[bytes]:
+def _query(job: Mapping[str, Json], blobs: Sequence[bytes], engine: Engine) -> list[bytes]:
     select = as_text(job["sql"])
     reads = {name: texts(columns) for name, columns in as_object(job["reads"]).items()}
     tables = tables_of_job(job, blobs, reads)
-    create_tables(twin, [each.schema for each in tables])
-    check_reads(twin, select, reads, flat=job["flat"] is True)
-    columns = twin.describe(select)
+    create_tables(engine, [each.schema for each in tables])
+    check_reads(engine, select, reads, flat=job["flat"] is True)
+    columns = engine.describe(select)
     if any(family_of(duckdb_type) == "other" for _, duckdb_type in columns):
         raise EngineFailure("sql_result_type")
+    optimized(engine)
     load(engine, tables)
     _lock(engine, job)
     replies = [_reply(engine, select, columns, job)]
@@ -119,6 +122,8 @@ def _query(
 
 def _all_rows(job: Mapping[str, Json], blobs: Sequence[bytes], engine: Engine) -> bytes:
     tables = tables_of_job(job, blobs, None)
+    create_tables(engine, [each.schema for each in tables])
+    optimized(engine)
     load(engine, tables)
     _lock(engine, job)
     return _rows_of(engine, tables[0].schema, job)
@@ -167,6 +172,7 @@ def _convert(job: Mapping[str, Json], data: bytes) -> list[bytes]:
 
 
 def _lock(engine: Engine, job: Mapping[str, Json]) -> None:
+    close_file()
     engine.lock(
         memory_bytes=as_integer(job["memory_bytes"]), runtime_ms=as_integer(job["deadline_ms"])
     )
