@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -263,7 +263,12 @@ async def test_inside_one_account_the_same_trick_does_store(admin: Connection) -
 
 @pytest.mark.parametrize("service", topology.SERVICES)
 async def test_a_service_finds_everything_that_it_needs(service: Service, logins: Logins) -> None:
+    other: Service = "ingestion" if service == "release" else "release"
+
     await provision.check(logins[service], service)
+
+    with pytest.raises(Unavailable):
+        await provision.check(logins[service], other)
 
 
 async def test_batches_and_expectations_work_across_the_border(logins: Logins) -> None:
@@ -283,19 +288,21 @@ async def test_a_reader_reads_and_resets_across_the_border(logins: Logins) -> No
         logins["release"], topology.consumer(topology.RELEASE_AUTHORITY), batch_messages=7
     )
 
-    for after in (0, 20):
+    for after in (0, 20, 5):
         async with asyncio.timeout(20):
             got = await read_up_to(reader, after, 30)
 
         assert got == list(range(after + 1, 31))
+    assert reader.resets == 3
 
 
 async def read_up_to(reader: PullReader, after: int, last: int) -> list[int]:
     got: list[int] = []
-    async for batch in reader.read(after):
-        got += [each.sequence for each in batch]
-        if got and got[-1] == last:
-            break
+    async with aclosing(reader.read(after)) as batches:
+        async for batch in batches:
+            got += [each.sequence for each in batch]
+            if got and got[-1] == last:
+                break
     return got
 
 

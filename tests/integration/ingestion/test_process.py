@@ -34,6 +34,7 @@ async def running(nats_url: str, folder: Path) -> AsyncGenerator[asyncio.subproc
         **os.environ,
         "CHANCERY_NATS_URL": nats_url,
         "CHANCERY_DATA_DIR": str(folder),
+        "CHANCERY_BLOBS_URL": (folder / "blobs").as_uri(),
         "CHANCERY_TOKEN_KEY": "token key of this test, long enough",
     }
     process = await asyncio.create_subprocess_exec(

@@ -27,12 +27,10 @@ def settings(nats_url: str) -> ServiceSettings:
 
 
 @pytest.fixture
-def own_login(nats_server: NatsAccess) -> ServiceSettings:
+def own_login(nats_access: NatsAccess) -> ServiceSettings:
     """Return what release needs to join with its own login, across the border of its account."""
-    if not nats_server.has_accounts:
-        pytest.skip("the given NATS has no accounts")
     return ServiceSettings(
-        nats_url=nats_server.service_urls["release"],
-        nats_api_prefix=nats_server.api_prefix,
+        nats_url=nats_access.service_urls["release"],
+        nats_api_prefix=nats_access.api_prefix,
         stop_s=5,
     )

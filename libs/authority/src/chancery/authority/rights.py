@@ -57,6 +57,23 @@ def admit(
     return Actor(claim.tenant, claim.principal_id, principal)
 
 
+def admit_sender(
+    tenant_id: str, principal_id: str, tenant: TenantState | None, principal: PrincipalState | None
+) -> Actor:
+    """Return the actor that the bus vouches for: it lets nobody else send in that name.
+
+    Raises:
+        Denied: for a principal that the log does not know, or with code `tenant_suspended`.
+    """
+    if tenant is None or principal is None:
+        message = "the log knows no such principal; make it a member of a workspace first"
+        raise Denied(message, code="unknown_principal")
+    if tenant.suspended:
+        message = "the tenant is suspended"
+        raise Denied(message, code="tenant_suspended")
+    return Actor(tenant_id, principal_id, principal)
+
+
 def require_tenant_admin(actor: Actor) -> None:
     """Refuse an actor who does not administer the tenant.
 

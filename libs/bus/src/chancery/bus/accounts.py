@@ -163,8 +163,11 @@ def _of_edge() -> Iterator[Access]:
     for subject in topology.stream(topology.INTAKE).subjects:
         yield Access("service", LOG, subject, (EDGE,))
     for subject in topology.stream(topology.OUTCOMES).subjects:
-        yield Access("stream", LOG, subject, (EDGE,))
         yield _api(f"DIRECT.GET.{topology.OUTCOMES}.{subject}", EDGE)
+    # What crosses one border as a request is not handed on across another, but what the stream
+    # republishes is.
+    told = f"{topology.TOLD_SUBJECT.removesuffix('>')}*.*"
+    yield Access("stream", LOG, told, (EDGE,), topology.outcome_subject("$1", "$2"))
 
 
 def _api(verb: str, client: str, *, streamed: bool = False) -> Access:

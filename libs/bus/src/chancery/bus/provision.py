@@ -145,7 +145,7 @@ def streams_of(service: Service) -> frozenset[str]:
 
 def stream_settings(stream: Stream, replicas: int) -> Settings:
     """Return the server's settings of `stream`; times in nanoseconds."""
-    return {
+    return _republish(stream) | {
         "name": stream.name,
         "description": stream.description,
         "subjects": list(stream.subjects),
@@ -163,6 +163,13 @@ def stream_settings(stream: Stream, replicas: int) -> Settings:
         "allow_direct": stream.allow_direct,
         "allow_msg_ttl": stream.allow_msg_ttl,
     }
+
+
+def _republish(stream: Stream) -> Settings:
+    if stream.republished_to is None:
+        return {}
+    assert len(stream.subjects) == 1
+    return {"republish": {"src": stream.subjects[0], "dest": stream.republished_to}}
 
 
 def consumer_settings(consumer: Consumer) -> Settings:

@@ -43,6 +43,7 @@ RELEASES: Final = "RELEASES"
 INTAKE: Final = "INTAKE"
 OUTCOMES: Final = "OUTCOMES"
 FENCE_SUBJECT: Final = "fence"
+TOLD_SUBJECT: Final = "told.intake-outcome.>"
 
 STREAMS: Final[tuple[Stream, ...]] = (
     Stream(
@@ -83,6 +84,7 @@ STREAMS: Final[tuple[Stream, ...]] = (
         max_age_s=7 * DAY_S,
         append_only=False,
         allow_direct=True,
+        republished_to=TOLD_SUBJECT,
     ),
 )
 
@@ -93,6 +95,8 @@ RETRIEVAL_RUNS: Final = "retrieval-runs"
 EXECUTION_RUNS: Final = "execution-runs"
 RELEASE_AUTHORITY: Final = "release-authority"
 RELEASE_INDEX: Final = "release-index"
+RELEASE_AUTHORITY_REBUILD: Final = "release-authority-rebuild"
+RELEASE_INDEX_REBUILD: Final = "release-index-rebuild"
 RELEASE_REQUESTED: Final = "release-requested"
 RELEASE_GATHERED: Final = "release-gathered"
 RELEASE_PROPOSED: Final = "release-proposed"
@@ -100,7 +104,13 @@ RELEASE_CANCELLED: Final = "release-cancelled"
 RELEASE_ACTIVITY: Final = "release-activity"
 
 CONSUMERS: Final[tuple[Consumer, ...]] = (
-    Consumer(name=INGESTION_INTAKE, stream=INTAKE, service="ingestion", subjects=("intake.>",)),
+    Consumer(
+        name=INGESTION_INTAKE,
+        stream=INTAKE,
+        service="ingestion",
+        subjects=("intake.>",),
+        max_ack_pending=1,  # A source is declared before its revision is published.
+    ),
     Consumer(
         name=INDEXING_PUBLICATIONS,
         stream=AUTHORITY,
@@ -123,6 +133,20 @@ CONSUMERS: Final[tuple[Consumer, ...]] = (
     ),
     Consumer(
         name=RELEASE_INDEX, stream=INDEX, service="release", subjects=("index.>",), reader=True
+    ),
+    Consumer(
+        name=RELEASE_AUTHORITY_REBUILD,
+        stream=AUTHORITY,
+        service="release",
+        subjects=(">",),
+        reader=True,
+    ),
+    Consumer(
+        name=RELEASE_INDEX_REBUILD,
+        stream=INDEX,
+        service="release",
+        subjects=("index.>",),
+        reader=True,
     ),
     Consumer(
         name=RELEASE_REQUESTED, stream=RUNS, service="release", subjects=("run.*.*.requested",)

@@ -23,7 +23,8 @@ Producer = Service | Literal["edge"]
 class Stream:
     """A stream as it has to be: file storage, discard new, deny delete and purge.
 
-    `max_age_s` 0 keeps for ever. `append_only` streams refuse deletes and purges.
+    `max_age_s` 0 keeps for ever. `append_only` streams refuse deletes and purges. What is stored is
+    told on `republished_to` as well, for those who listen across an account's border.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Stream:
     allow_msg_ttl: bool = False
     allow_direct: bool = False
     duplicate_window_s: int = 120
+    republished_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

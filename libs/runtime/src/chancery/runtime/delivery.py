@@ -7,7 +7,7 @@ rejected, so that it neither blocks the others nor gets lost.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -34,6 +34,17 @@ class Delivery:
     pending: int
     message_id: str | None
 
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message as it came, not decoded; `headers` by their names as sent."""
+
+    payload: bytes
+    headers: Mapping[str, str]
+
+
+Receiver: TypeAlias = "Callable[[Received, Delivery], Awaitable[None]]"
+"""Works on one message of others' making; otherwise like a `Handler`."""
 
 Handler: TypeAlias = "Callable[[Event, Delivery], Awaitable[None]]"
 """Works on one event; runs again after a failure, so the second run must change nothing."""

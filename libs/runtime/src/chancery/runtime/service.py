@@ -31,7 +31,7 @@ from chancery.events.topology import Service as ServiceName
 from chancery.kernel.errors import Unavailable
 from chancery.runtime import telemetry
 from chancery.runtime.background import Background
-from chancery.runtime.delivery import DELIVERIES_MAX, Handler
+from chancery.runtime.delivery import DELIVERIES_MAX, Handler, Receiver
 from chancery.runtime.health import Readiness, ReadyCheck, management_application
 from chancery.runtime.http import serving
 from chancery.runtime.logging import get_logger
@@ -39,7 +39,7 @@ from chancery.runtime.metrics import Metrics, create_metrics
 from chancery.runtime.parking import Parking
 from chancery.runtime.responder import CONCURRENCY, Responder
 from chancery.runtime.settings import ServiceSettings
-from chancery.runtime.worker import Worker, WorkerSpec
+from chancery.runtime.worker import Worker, WorkerSpec, decoded
 
 PARENT_POLL_S: Final = 0.5
 ORPHAN: Final = 1
@@ -110,12 +110,30 @@ class Service:
         workers: int,
         deliveries_max: int = DELIVERIES_MAX,
     ) -> None:
-        """Handle the messages of `consumer`, up to `workers` at a time."""
+        """Handle the events of `consumer`, up to `workers` at a time."""
+        self.receiver(
+            consumer,
+            decoded(handler),
+            parking=parking,
+            workers=workers,
+            deliveries_max=deliveries_max,
+        )
+
+    def receiver(
+        self,
+        consumer: Consumer,
+        receive: Receiver,
+        *,
+        parking: Parking,
+        workers: int,
+        deliveries_max: int = DELIVERIES_MAX,
+    ) -> None:
+        """Handle messages that may be anything: `receive` decodes them itself."""
         assert not consumer.reader
         self._workers.append(
             WorkerSpec(
                 consumer=consumer,
-                handler=handler,
+                receive=receive,
                 parking=parking,
                 workers=workers,
                 deliveries_max=deliveries_max,

@@ -27,7 +27,13 @@ from chancery.events.topology import Consumer
 from chancery.kernel.errors import Unavailable
 from chancery.runtime import telemetry
 from chancery.runtime.acking import AckMiddleware, AckRules, delivery_of, undecoded
-from chancery.runtime.delivery import DELIVERIES_MAX, Handler
+from chancery.runtime.delivery import (
+    DELIVERIES_MAX,
+    Delivery,
+    Handler,
+    Received,
+    Receiver,
+)
 from chancery.runtime.logging import get_logger
 from chancery.runtime.metrics import Metrics
 from chancery.runtime.parking import Parking
@@ -50,7 +56,7 @@ class WorkerSpec:
     """What a service asks for: a handler on a consumer with so many at a time."""
 
     consumer: Consumer
-    handler: Handler
+    receive: Receiver
     parking: Parking
     workers: int
     deliveries_max: int = DELIVERIES_MAX
@@ -165,9 +171,16 @@ class Worker:
         return subscriber
 
     async def _handle(self, message: NatsMessage) -> None:
-        """Decode the event and run the handler in a span that continues the event's trace."""
         delivery = delivery_of(message.raw_message, self.spec.consumer)
-        event = decode(message.body)
+        headers = {str(name): str(value) for name, value in message.headers.items()}
+        await self.spec.receive(Received(message.body, headers), delivery)
+
+
+def decoded(handler: Handler) -> Receiver:
+    """Return what decodes a message and runs `handler` in a span that continues its trace."""
+
+    async def receive(received: Received, delivery: Delivery) -> None:
+        event = decode(received.payload)
         ids: dict[str, telemetry.Attribute] = {
             "chancery.tenant": event.tenant,
             "chancery.event_id": event.id,
@@ -185,7 +198,9 @@ class Worker:
             ),
             bound_contextvars(tenant=event.tenant, event_id=event.id),
         ):
-            await self.spec.handler(event, delivery)
+            await handler(event, delivery)
+
+    return receive
 
 
 async def _let_finish(pull: GuardedPull) -> None:

@@ -12,7 +12,7 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from chancery.kernel.errors import Corrupt, NotFound, Rejected, TooLarge
-from chancery.kernel.ids import parse_id
+from chancery.kernel.ids import derived_id, parse_id
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _REMOTE_SCHEMES = frozenset({"s3", "gs", "az", "memory"})
@@ -89,6 +89,14 @@ def blob_key(tenant: str, sha256: str, run: str | None) -> str:
     if run is None:
         return f"{tenant}/{sha256}"
     return f"{tenant}/runs/{parse_id(run, field='run')}/{sha256}"
+
+
+def upload_place(principal: str) -> str:
+    """Return where a principal's uploads stand until they are published: the id of no run.
+
+    Each principal has a place of its own, so that knowing a hash gives nobody another's bytes.
+    """
+    return derived_id("uploads", principal)
 
 
 def check_bytes(data: bytes, sha256: str) -> bytes:

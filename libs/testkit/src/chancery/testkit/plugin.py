@@ -2,12 +2,14 @@
 
 `database` is a fresh database with every migration applied, `empty_database` one without any;
 `nats_url` is a JetStream server without streams, `provisioned_nats_url` one with the topology;
-both may do everything. `nats_access` is the latter with the login of each service.
+both may do everything. `nats_access` is the latter with the login of each service, `nats_folder`
+its folder, where producers can be added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -87,3 +89,11 @@ def nats_access(nats_server: NatsAccess, provisioned_nats_url: str) -> NatsAcces
     if not nats_server.has_accounts:
         pytest.skip("the given NATS has no accounts")
     return nats_server
+
+
+@pytest.fixture
+def nats_folder(nats_access: NatsAccess) -> Path:
+    """Return the folder of the embedded server that `nats_access` logs in to."""
+    if nats_access.folder is None:
+        pytest.skip("only the embedded NATS takes new users while it runs")
+    return nats_access.folder

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from chancery.bus.connection import Connection
+from chancery.events.topology import INGESTION_INTAKE, consumer
 from chancery.ingestion.adapters.log import AuthorityLog
+from chancery.ingestion.adapters.outcomes import StreamedOutcomes
 from chancery.ingestion.adapters.token_file import OperatorTokenFile
 from chancery.ingestion.domain.first_start import Operator
 from chancery.ingestion.handlers.appending import Appender
 from chancery.ingestion.handlers.execution import Executor
 from chancery.ingestion.handlers.first_start import first_start, write_token
+from chancery.ingestion.handlers.intake import Intake, RejectingParking
 from chancery.ingestion.handlers.loading import Aggregates
 from chancery.ingestion.handlers.serving import serve_commands
 from chancery.ingestion.ports import Log, TokenFile
@@ -19,6 +23,10 @@ from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import Unavailable
 from chancery.runtime.logging import get_logger
 from chancery.runtime.service import Service
+from chancery.store.blobs import open_blobs
+
+SUBMISSION_DELIVERIES_MAX: Final = 40
+"""About three minutes of an outage; one submission waits for the other, to keep their order."""
 
 _log = get_logger("chancery.ingestion")
 
@@ -64,6 +72,7 @@ async def serve(settings: IngestionSettings) -> None:
         Unavailable: NATS or its topology is away.
     """
     token_key = settings.require_token_key()
+    blobs = open_blobs(settings.require_blobs_url())
     service = Service("ingestion", settings)
     async with service.open() as opened:
         executor = create_executor(opened.connection, token_key)
@@ -74,6 +83,19 @@ async def serve(settings: IngestionSettings) -> None:
         service.ready_check("first start", beginning.check)
         service.ready_check("log", lambda: _log_reason(executor.log))
         serve_commands(service, executor)
+        intake = Intake(
+            executor,
+            blobs,
+            StreamedOutcomes(opened.connection),
+            settings.max_upload_bytes,
+        )
+        service.receiver(
+            consumer(INGESTION_INTAKE),
+            intake.receive,
+            parking=RejectingParking(intake),
+            workers=1,
+            deliveries_max=SUBMISSION_DELIVERIES_MAX,
+        )
         await service.run()
 
 

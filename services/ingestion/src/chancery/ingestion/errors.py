@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chancery.kernel.errors import Conflict, Corrupt
+from chancery.kernel.errors import Conflict, Corrupt, Rejected
 
 
 class KeyReused(Conflict):
@@ -24,6 +24,12 @@ class Contended(Conflict):
     def __init__(self) -> None:
         """Say what to do."""
         super().__init__("others kept changing this at the same time; send the request again")
+
+
+class InvalidSubmission(Rejected):
+    """A submission over the bus does not have the form that contracts/ demands."""
+
+    code = "invalid_submission"
 
 
 class ForeignTokenKey(Corrupt):

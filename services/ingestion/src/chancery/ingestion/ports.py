@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 from chancery.bus.load import Stored
 from chancery.bus.publish import Outgoing, Published
+from chancery.events.envelope import Event
 from chancery.events.requests import Message, Request
 
 BodyT = TypeVar("BodyT", bound=Message)
@@ -40,6 +41,26 @@ class Log(Protocol):
 
         Raises:
             Unavailable: the leader does not answer.
+        """
+        ...
+
+
+class Outcomes(Protocol):
+    """Where senders read what became of their submissions."""
+
+    async def tell(self, outcome: Event) -> None:
+        """Store the outcome; telling it a second time changes nothing.
+
+        Raises:
+            Unavailable: the stream is away; tell it again.
+        """
+        ...
+
+    async def accepted(self, tenant: str, event_id: str) -> tuple[Event, ...]:
+        """Return the acceptances under an event id, whoever sent them.
+
+        Raises:
+            Unavailable: the stream is away.
         """
         ...
 

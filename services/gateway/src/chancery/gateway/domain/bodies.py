@@ -161,6 +161,13 @@ class RevisionReply(BaseModel):
     state: str
 
 
+class BlobReply(BaseModel):
+    """The hash that a submission over the bus names its uploaded bytes by."""
+
+    sha256: str
+    size_bytes: int
+
+
 class SnapshotReply(BaseModel):
     """A published snapshot; `state` is that of the index."""
 

@@ -27,7 +27,7 @@ from chancery.runtime.logging import describe, get_logger
 from chancery.runtime.telemetry import current_trace_id, current_traceparent, span
 
 JSON_BYTES_MAX: Final = 1024 * 1024
-UPLOAD_SUFFIXES: Final = ("/revisions", "/snapshots")
+UPLOAD_SUFFIXES: Final = ("/revisions", "/snapshots", "/v1/blobs")
 BODY_PAUSE_MAX_S: Final = 20.0
 """How long a caller may be silent in the middle of a body."""
 BODY_WITHIN_S: Final = 300.0

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from chancery.gateway.domain.problems import Problem, Violation, invalid_request
 from chancery.gateway.handlers import (
     access,
+    blobs,
     conversations,
     datasets,
     health,
@@ -28,6 +29,7 @@ _ROUTERS = (
     access.router,
     sources.router,
     serving.router,
+    blobs.router,
     datasets.router,
     conversations.router,
     runs.router,

@@ -95,7 +95,7 @@ CREATE_WORKSPACE = Command(
     body=CreateWorkspace,
     reads=lambda intent: (
         workspace_ref(intent.body.workspace_id),
-        principal_ref(intent.key.caller.principal),
+        principal_ref(intent.key.principal),
     ),
     decide=_create,
     report=report_outcome,

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from chancery.authority.credentials import NewCredential, decide_bootstrap
 from chancery.authority.names import AggregateRef, Change, principal_ref, tenant_ref
-from chancery.authority.rights import DEFAULT_TENANT
+from chancery.authority.rights import DEFAULT_TENANT, Claim
 from chancery.authority.tokens import build_token, proof_of, secret_for
-from chancery.events.requests import Caller, Message
+from chancery.events.requests import Message
 from chancery.ingestion.domain.intents import Intent, Key, held_proof
 from chancery.kernel.canonical import canonical_hash
 from chancery.kernel.ids import derived_id
@@ -45,11 +45,15 @@ class Operator:
     def intent(self, now: datetime) -> Intent[FirstStart]:
         """Return the first start as a request, the same for every process that attempts it."""
         proof = proof_of(secret_for(self.token_key, CREDENTIAL_ID))
-        caller = Caller(
-            tenant=DEFAULT_TENANT, principal=OPERATOR, credential_id=CREDENTIAL_ID, proof=proof
+        key = Key(
+            tenant=DEFAULT_TENANT,
+            principal=OPERATOR,
+            route=ROUTE,
+            idempotency_key="1",
+            request_sha256=canonical_hash({}),
         )
-        key = Key(caller, ROUTE, "1", canonical_hash({}))
-        return Intent(key, FirstStart(), now, self.token_key)
+        claim = Claim(DEFAULT_TENANT, OPERATOR, CREDENTIAL_ID, proof)
+        return Intent(key, FirstStart(), now, self.token_key, claim)
 
     def changes(self, now: datetime) -> tuple[Change, ...]:
         """Return what an empty log begins with."""

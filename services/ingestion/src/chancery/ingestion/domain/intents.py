@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from chancery.authority.rights import Claim
 from chancery.authority.tokens import proof_hash, proof_of, secret_for
-from chancery.events.requests import Caller, Message, Request
+from chancery.events.requests import Message, Request
 from chancery.kernel.ids import derived_id
 
 EVENTS_MAX = 4
@@ -18,11 +18,12 @@ B_co = TypeVar("B_co", bound=Message, covariant=True)
 B = TypeVar("B", bound=Message)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
     """What names the outcome of a request, and the hash of the body it was sent with."""
 
-    caller: Caller
+    tenant: str
+    principal: str
     route: str
     idempotency_key: str
     request_sha256: str
@@ -43,37 +44,44 @@ class Key:
         return derived_id("credential", *self._parts(), tenant, principal)
 
     def _parts(self) -> tuple[str, str, str, str]:
-        return (self.caller.tenant, self.caller.principal, self.route, self.idempotency_key)
+        return (self.tenant, self.principal, self.route, self.idempotency_key)
 
 
 @dataclass(frozen=True, slots=True)
 class Intent(Generic[B_co]):
-    """A request at the moment of its decision; `token_key` derives the secrets of credentials."""
+    """A request at the moment of its decision; `token_key` derives the secrets of credentials.
+
+    `claim` None means that the bus itself vouches for the principal: its account lets nobody else
+    send on that subject.
+    """
 
     key: Key
     body: B_co
     now: datetime
     token_key: bytes = field(repr=False)
+    claim: Claim | None
     traceparent: str | None = None
 
     @property
     def tenant(self) -> str:
         """Return the caller's tenant."""
-        return self.key.caller.tenant
-
-    @property
-    def claim(self) -> Claim:
-        """Return who the caller says to be."""
-        caller = self.key.caller
-        return Claim(caller.tenant, caller.principal, caller.credential_id, caller.proof)
+        return self.key.tenant
 
 
 def intent_of(
     request: Request[B], *, now: datetime, token_key: bytes, traceparent: str | None
 ) -> Intent[B]:
     """Return what `request` asks for, decided at `now` in the span that `traceparent` names."""
-    key = Key(request.caller, request.route, request.idempotency_key, request.request_sha256)
-    return Intent(key, request.body, now, token_key, traceparent)
+    caller = request.caller
+    key = Key(
+        tenant=caller.tenant,
+        principal=caller.principal,
+        route=request.route,
+        idempotency_key=request.idempotency_key,
+        request_sha256=request.request_sha256,
+    )
+    claim = Claim(caller.tenant, caller.principal, caller.credential_id, caller.proof)
+    return Intent(key, request.body, now, token_key, claim, traceparent)
 
 
 def held_proof(token_key: bytes, credential_id: str) -> str:

@@ -28,7 +28,7 @@ def events_of(tenant: str, changes: Sequence[Change], intent: Intent[Message]) -
                 subject=change.ref.id,
                 time=intent.now,
                 tenant=tenant,
-                actor=intent.key.caller.principal,
+                actor=intent.key.principal,
                 correlationid=intent.key.event_id(0),
                 traceparent=intent.traceparent,
                 requestsha256=intent.key.request_sha256,

@@ -9,7 +9,7 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from chancery.authority.names import AggregateRef, Change, principal_ref, tenant_ref
-from chancery.authority.rights import admit
+from chancery.authority.rights import admit, admit_sender
 from chancery.authority.states import PrincipalState, TenantState
 from chancery.authority.wording import check_storable
 from chancery.bus.publish import DuplicateMessages, WrongSequence
@@ -70,6 +70,10 @@ class Executor:
             token_key=self.token_key,
             traceparent=telemetry.current_traceparent() or request.traceparent,
         )
+        return await self.settle(command, intent)
+
+    async def settle(self, command: Command[B, R], intent: Intent[B]) -> R:
+        """Run `command` for an intent, whoever it came from; otherwise like `execute`."""
         target = Address(command.tenant(intent), command.reads(intent)[0])
         async with self._turns.setdefault(target, asyncio.Lock()):
             for _ in range(TRIES_MAX):
@@ -97,17 +101,16 @@ class Executor:
         return await self._append(command.tenant(intent), changes, intent, view)
 
     async def _view(self, command: Command[B, R], intent: Intent[B]) -> View:
-        tenant, claim = command.tenant(intent), intent.claim
-        own_tenant = Address(claim.tenant, tenant_ref(claim.tenant))
-        own_principal = Address(claim.tenant, principal_ref(claim.principal_id))
+        tenant, key = command.tenant(intent), intent.key
+        own_tenant = Address(key.tenant, tenant_ref(key.tenant))
+        own_principal = Address(key.tenant, principal_ref(key.principal))
         reads = [Address(tenant, ref) for ref in command.reads(intent)]
         found = await self.aggregates.load(dict.fromkeys((own_tenant, own_principal, *reads)))
-        actor = admit(
-            claim,
-            found[own_tenant].state(TenantState),
-            found[own_principal].state(PrincipalState),
-            intent.now,
-        )
+        states = found[own_tenant].state(TenantState), found[own_principal].state(PrincipalState)
+        if intent.claim is None:
+            actor = admit_sender(key.tenant, key.principal, *states)
+        else:
+            actor = admit(intent.claim, *states, intent.now)
         return View(actor, {address.ref: found[address] for address in reads})
 
     async def _confirmed(self, command: Command[B, R], intent: Intent[B], view: View) -> int | None:

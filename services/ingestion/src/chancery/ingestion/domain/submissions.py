@@ -1,0 +1,182 @@
+"""A message of another service as a submission: who sent it, under which id, asking for what.
+
+Structured and binary mode are read alike. Source: CloudEvents 1.0.2 and its NATS protocol binding,
+section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+from urllib.parse import unquote
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from chancery.events.envelope import SIZE_BYTES_MAX, Id
+from chancery.events.intake import RevisionSubmitted, SourceSubmitted, WithdrawalSubmitted
+from chancery.ingestion.errors import InvalidSubmission
+from chancery.kernel.canonical import Json, canonical_hash, parse_json
+from chancery.kernel.errors import Corrupt
+
+Submitted = SourceSubmitted | RevisionSubmitted | WithdrawalSubmitted
+
+_MODELS: Mapping[str, type[Submitted]] = {
+    model.TYPE: model for model in (SourceSubmitted, RevisionSubmitted, WithdrawalSubmitted)
+}
+_ID = TypeAdapter(Id)
+_BINARY_PREFIX = "ce-"
+_SUBJECT_TOKENS_MIN = 4
+_FIELD_CHARACTERS_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message and its sender, as the subject that the bus let it send on says.
+
+    `event_id` is the event's own, or `sequence-<n>` when it has none that can be a subject token.
+    """
+
+    tenant: str
+    principal: str
+    type: str
+    event_id: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What a letter asks for; the hash tells a repetition from another use of the same id."""
+
+    letter: Letter
+    data: Submitted
+    request_sha256: str
+    traceparent: str | None
+
+
+class _Attributes(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    specversion: Literal["1.0"]
+    id: Id
+    source: Annotated[str, Field(min_length=1, max_length=200)]
+    type: Annotated[str, Field(min_length=1, max_length=200)]
+    datacontenttype: Literal["application/json"] | None = None
+    tenant: str | None = None
+    traceparent: Annotated[str, Field(max_length=55)] | None = None
+
+
+def letter_of(
+    subject: str, payload: bytes, headers: Mapping[str, str], sequence: int
+) -> Letter | None:
+    """Return the letter on an intake subject, None when the subject names no sender."""
+    tokens = subject.split(".")
+    if len(tokens) < _SUBJECT_TOKENS_MIN:
+        return None
+    _, tenant, principal, *rest = tokens
+    try:
+        event_id = _ID.validate_python(_parts(payload, headers)[0].get("id"))
+    except (InvalidSubmission, ValidationError):
+        event_id = f"sequence-{sequence}"
+    return Letter(tenant, principal, ".".join(rest), event_id, sequence)
+
+
+def read_submission(letter: Letter, payload: bytes, headers: Mapping[str, str]) -> Submission:
+    """Return what the letter asks for.
+
+    Raises:
+        InvalidSubmission: naming the first field that has to be changed.
+    """
+    if len(payload) > SIZE_BYTES_MAX:
+        message = "the event is larger than 256 KiB; upload its text with POST /v1/blobs"
+        raise InvalidSubmission(message, field="data", code="event_too_large")
+    attributes, data = _parts(payload, headers)
+    try:
+        found = _Attributes.model_validate(attributes)
+    except ValidationError as error:
+        raise invalid_submission(error, "") from error
+    _check_sender(letter, found)
+    model = _MODELS.get(found.type)
+    if model is None:
+        message = f"the type is none of {', '.join(sorted(_MODELS))}"
+        raise InvalidSubmission(message, field="type", code="unknown_event_type")
+    try:
+        submitted = model.model_validate(data)
+    except ValidationError as error:
+        raise invalid_submission(error, "data") from error
+    body: Json = submitted.model_dump(mode="json")
+    request_sha256 = canonical_hash({"type": found.type, "data": body})
+    return Submission(letter, submitted, request_sha256, found.traceparent)
+
+
+def content_of(submitted: RevisionSubmitted) -> bytes | None:
+    """Return the inline content, None when it was uploaded before.
+
+    Raises:
+        InvalidSubmission: when there is neither, or both.
+    """
+    if (submitted.text is None) == (submitted.content_sha256 is None):
+        message = "give either text or content_sha256"
+        raise InvalidSubmission(message, field="data.text", code="invalid_submission")
+    return None if submitted.text is None else submitted.text.encode()
+
+
+def check_content(content: bytes, field: str) -> None:
+    """Refuse what could never be quoted.
+
+    Raises:
+        InvalidSubmission: with code `empty_content`, `nul_byte` or `invalid_utf8`.
+    """
+    if not content.strip():
+        message = "the content is empty; submit at least one character that is not white space"
+        raise InvalidSubmission(message, field=field, code="empty_content")
+    if b"\x00" in content:
+        message = "the content has a NUL byte; submit it as text without one"
+        raise InvalidSubmission(message, field=field, code="nul_byte")
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"the content is not UTF-8: byte {error.start} cannot be decoded"
+        raise InvalidSubmission(message, field=field, code="invalid_utf8") from error
+
+
+def _check_sender(letter: Letter, found: _Attributes) -> None:
+    if found.type != letter.type:
+        message = "the type is not the one that the subject names"
+        raise InvalidSubmission(message, field="type", code="wrong_subject")
+    if found.tenant not in {None, letter.tenant}:
+        message = "the sender belongs to another tenant"
+        raise InvalidSubmission(message, field="tenant", code="foreign_tenant")
+
+
+def _parts(payload: bytes, headers: Mapping[str, str]) -> tuple[Mapping[str, Json], Json]:
+    """Return the attributes and the data, whichever mode was used."""
+    named = {name.lower(): value for name, value in headers.items()}
+    body = _json(payload)
+    if f"{_BINARY_PREFIX}specversion" in named:
+        attributes: dict[str, Json] = {
+            name.removeprefix(_BINARY_PREFIX): unquote(value)
+            for name, value in named.items()
+            if name.startswith(_BINARY_PREFIX)
+        }
+        return attributes, body
+    if not isinstance(body, Mapping):
+        message = "the message is no CloudEvent: send a JSON object, or ce- headers"
+        raise InvalidSubmission(message, field="specversion", code="malformed_event")
+    return {name: value for name, value in body.items() if name != "data"}, body.get("data")
+
+
+def _json(payload: bytes) -> Json:
+    try:
+        return parse_json(payload.decode("utf-8"))
+    except (Corrupt, UnicodeDecodeError) as error:
+        message = "the message is not JSON (UTF-8, unique keys, no NaN)"
+        raise InvalidSubmission(message, field="data", code="malformed_event") from error
+
+
+def invalid_submission(error: ValidationError, place: str) -> InvalidSubmission:
+    """Return the refusal that names the first field that does not fit, never its value."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    name = ".".join(str(step) for step in (place, *first["loc"]) if step != "")
+    name = (name or "data")[:_FIELD_CHARACTERS_MAX]
+    return InvalidSubmission(f"{name}: {first['msg']}"[:1000], field=name)

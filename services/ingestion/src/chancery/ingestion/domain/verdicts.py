@@ -1,0 +1,82 @@
+"""What a sender is told of a submission: accepted, or rejected with the field to change."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from chancery.authority.errors import NotPermitted
+from chancery.events.commands import Outcome, PublishedOutcome
+from chancery.events.envelope import Envelope, Event, EventData
+from chancery.events.intake import IntakeAccepted, IntakeRejected
+from chancery.ingestion.domain.messages import SOURCE
+from chancery.ingestion.domain.submissions import Letter, Submission
+from chancery.ingestion.errors import KeyReused
+from chancery.kernel.errors import ChanceryError, NotFound, TooLarge
+from chancery.kernel.ids import derived_id
+
+WORKSPACE_FIELD = "data.workspace_id"
+
+
+def accepted(submission: Submission, outcome: Outcome | PublishedOutcome, at: datetime) -> Event:
+    """Return the outcome of a submission that was carried out; a repetition gives the same id."""
+    published = outcome if isinstance(outcome, PublishedOutcome) else None
+    data = IntakeAccepted(
+        submission_type=submission.letter.type,
+        intake_sequence=submission.letter.sequence,
+        sequence=outcome.sequence,
+        changed=outcome.changed,
+        revision=None if published is None else published.revision,
+        content_sha256=None if published is None else published.content_sha256,
+    )
+    return _outcome(submission.letter, data, submission.request_sha256, at=at)
+
+
+def rejected(letter: Letter, error: ChanceryError, at: datetime) -> Event:
+    """Return the outcome of a submission of which nothing was applied."""
+    return rejected_for(letter, error.code, error.detail, field=_field(error), at=at)
+
+
+def rejected_for(
+    letter: Letter, code: str, detail: str, *, field: str | None, at: datetime
+) -> Event:
+    """Return the rejection with a code and a sentence."""
+    data = IntakeRejected(
+        submission_type=letter.type[:200],
+        intake_sequence=letter.sequence,
+        code=code[:64],
+        detail=detail[:1000],
+        field=field,
+    )
+    return _outcome(letter, data, None, at=at)
+
+
+def _field(error: ChanceryError) -> str | None:
+    """Return where the sender finds it: what a command names stands in the event's data."""
+    if isinstance(error, KeyReused):
+        return "id"
+    if error.field is None:
+        if isinstance(error, TooLarge):
+            return "data.content_sha256"
+        return WORKSPACE_FIELD if isinstance(error, NotPermitted | NotFound) else None
+    is_attribute = error.field in {"id", "type", "source", "specversion", "tenant", "data"}
+    named = is_attribute or error.field.startswith(("data.", "datacontent", "traceparent"))
+    return (error.field if named else f"data.{error.field}")[:200]
+
+
+def _outcome(letter: Letter, data: EventData, request_sha256: str | None, *, at: datetime) -> Event:
+    names = (letter.tenant, letter.principal, letter.event_id)
+    verdict = request_sha256 or f"rejected {letter.sequence}"
+    return Event(
+        envelope=Envelope(
+            id=derived_id("intake", *names, verdict),
+            source=SOURCE,
+            type=data.TYPE,
+            subject=letter.event_id,
+            time=at,
+            tenant=letter.tenant,
+            actor=letter.principal,
+            causationid=letter.event_id,
+            requestsha256=request_sha256,
+        ),
+        data=data,
+    )
