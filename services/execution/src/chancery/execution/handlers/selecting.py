@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -69,19 +71,29 @@ class Selecting:
         if (admitted.generation, admitted.lease) != (gathered.generation, gathered.lease):
             return
         case = await self.reading.case(event.tenant, admitted)
-        proposals = await self._select(event, case, gathered)
+        selected, activity = await self._select(case, gathered)
+        # Nothing waits for what is only told.
+        await asyncio.gather(
+            self._record(event, "activity", activity, detail="select"),
+            self._propose(event, case, gathered, selected),
+        )
+
+    async def _propose(
+        self, event: Event, case: Case, gathered: RunGathered, selected: Sequence[Selected]
+    ) -> None:
+        proposals = [await self._proposal(event, case, item) for item in selected]
         proposed = RunProposed(
             run_id=gathered.run_id,
             generation=gathered.generation,
             lease=gathered.lease,
             selector=self.selector.name,
-            selections=proposals,
+            selections=tuple(item for item in proposals if item is not None),
         )
         await self._record(event, "proposed", proposed)
 
     async def _select(
-        self, event: Event, case: Case, gathered: RunGathered
-    ) -> tuple[Proposal, ...]:
+        self, case: Case, gathered: RunGathered
+    ) -> tuple[Sequence[Selected], ActivityRecorded]:
         began = time.monotonic()
         passages = await self.reading.passages(case, gathered)
         measures = await self.reading.measures(case, gathered)
@@ -90,9 +102,7 @@ class Selecting:
         activity = _activity(
             gathered, "select", self.selector.name, count=len(selected), began=began
         )
-        await self._record(event, "activity", activity, detail="select")
-        proposals = [await self._proposal(event, case, item) for item in selected]
-        return tuple(item for item in proposals if item is not None)
+        return selected, activity
 
     async def _proposal(self, event: Event, case: Case, selected: Selected) -> Proposal | None:
         if isinstance(selected, SelectedQuote):
