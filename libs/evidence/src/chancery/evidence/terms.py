@@ -16,13 +16,13 @@ _ENGLISH: Final = """
 a about an and are as at be been but by can could did do does for from had has have he her his how i
 if in into is it its me my of on or our she should so than that the their them then there these they
 s t re ve ll this those to was we were what when where which who whom whose why will with would
-you your
+you your many much
 """
 _GERMAN: Final = """
 aber als am an auch auf aus bei bin bis da das dass dein dem den der des die dies diese dieser
 dieses du durch ein eine einem einen einer eines er es für hat haben hatte ich ihr ihre im in ist
 ja kann man mein mit nach oder sein seine sich sie sind so um und uns unser von vor wann war
-warum was welche welcher welches wem wen wenn wer werden wessen wie wir wird wo zu zum zur über
+warum was welche welcher welches wem wen wenn wer werden wessen wie wir wird wo zu zum zur über hoch viel viele vielen
 """
 STOP_WORDS: Final[frozenset[str]] = frozenset((_ENGLISH + _GERMAN).split())
 """Words that tell nothing about a topic; negations are not among them."""

@@ -6,9 +6,14 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 from chancery.execution.domain.hints import Wanted, wanted
 from chancery.execution.domain.words import Stemmer
+
+
+_TEXTS_MIN: Final = 8
+"""Fewer texts say too little about how rare a word is to let an absent one outweigh the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +25,9 @@ class Background:
 
     def weight(self, stem: str) -> float:
         """Return the inverse document frequency; a stem that no text has weighs most."""
-        found = min(self.frequencies.get(stem, 0), self.total)
-        return math.log1p((self.total - found + 0.5) / (found + 0.5))
+        total = max(self.total, _TEXTS_MIN)
+        found = min(self.frequencies.get(stem, 0), total)
+        return math.log1p((total - found + 0.5) / (found + 0.5))
 
 
 @dataclass(frozen=True, slots=True)
