@@ -132,24 +132,31 @@ def _all_rows(job: Mapping[str, Json], blobs: Sequence[bytes], engine: Engine) -
 def _rows_of(engine: Engine, schema: TableSchema, bounds: Mapping[str, Json]) -> bytes:
     """Return all rows; none, marked as truncated, when they cannot fit."""
     columns = tuple((each.name, each.duckdb_type) for each in schema.columns)
-    if _least_bytes(engine, schema) > as_integer(bounds["bytes_max"]):
+    bytes_max = as_integer(bounds["bytes_max"])
+    if _least_bytes(engine, schema, bytes_max) > bytes_max:
         return _encoded(columns, [], truncated=True)
     names = ", ".join(quote_identifier(each.name) for each in schema.columns)
     select = f"SELECT {names or 'NULL'} FROM {quote_identifier(schema.name)}"  # noqa: S608
     return _reply(engine, select, columns, {**bounds, "offset": 0})
 
 
-def _least_bytes(engine: Engine, schema: TableSchema) -> int:
-    """Return what the rows take as canonical JSON at least, without fetching them."""
+def _least_bytes(engine: Engine, schema: TableSchema, enough: int) -> int:
+    """Return what the rows take as canonical JSON at least, without fetching them.
+
+    The lengths of a million values are not added up when their number alone is `enough`.
+    """
+    name = quote_identifier(schema.name)
+    count = _whole(engine, f"SELECT count(*) FROM {name}")  # noqa: S608
+    framed = count * (2 + _SEPARATOR_BYTES + 2 * len(schema.columns))
     exact = [each for each in schema.columns if each.type in _EXACTLY_WRITTEN]
+    if framed > enough or not exact:
+        return framed
     sizes = [f"coalesce(sum(strlen({quote_identifier(c.name)}::VARCHAR)), 0)" for c in exact]
-    total = " + ".join(sizes or ["0"])
-    select = f"SELECT count(*), {total} FROM {quote_identifier(schema.name)}"  # noqa: S608
-    count, written = map(_whole, engine.fetch(select, rows_max=1)[0])
-    return count * (2 + _SEPARATOR_BYTES + 2 * len(schema.columns)) + written
+    return framed + _whole(engine, f"SELECT {' + '.join(sizes)} FROM {name}")  # noqa: S608
 
 
-def _whole(value: object) -> int:
+def _whole(engine: Engine, select: str) -> int:
+    value = engine.fetch(select, rows_max=1)[0][0]
     assert isinstance(value, int), "a count or a sum of lengths"
     return value
 
