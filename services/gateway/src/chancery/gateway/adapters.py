@@ -13,15 +13,20 @@ from chancery.bus.publish import WrongSequence, publish
 from chancery.bus.request import ask
 from chancery.events.envelope import Event
 from chancery.events.requests import Request
-from chancery.events.topology import LAST_NUDGE, RUNS, nudge_subject
+from chancery.events.topology import LAST_NUDGE, RUNS, nudge_subject, query_subject
 from chancery.gateway.domain.bell import Bell
 from chancery.gateway.ports import Nudge, Sent, Told
+from chancery.kernel.errors import Unavailable
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
-ASK_TIMEOUT_S = 15.0
+ASK_TIMEOUT_S = 5.0
+QUERY_TIMEOUT_S = 45.0
+"""A caller's own statement may wait for a free process and then run for its whole time."""
+
 PUBLISH_TIMEOUT_S = 5.0
+_STATEMENTS = query_subject("execution", "sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,19 @@ class BusOwners:
     connection: Connection
 
     async def ask(self, subject: str, request: Request[Sent], reply: type[Told]) -> Told:
-        """Return the owner's answer, or raise its refusal."""
-        return await ask(self.connection, subject, request, reply, timeout_s=ASK_TIMEOUT_S)
+        """Return the owner's answer, or raise its refusal.
+
+        An owner that was killed while it worked never answers: the request is sent once more, and
+        its idempotency key makes that safe.
+        """
+        if subject.startswith(_STATEMENTS):
+            return await ask(self.connection, subject, request, reply, timeout_s=QUERY_TIMEOUT_S)
+        try:
+            return await ask(self.connection, subject, request, reply, timeout_s=ASK_TIMEOUT_S)
+        except Unavailable as error:
+            if error.code != "bus_timeout":
+                raise
+            return await ask(self.connection, subject, request, reply, timeout_s=ASK_TIMEOUT_S)
 
 
 @dataclass(frozen=True, slots=True)
