@@ -22,7 +22,8 @@ _GERMAN: Final = """
 aber als am an auch auf aus bei bin bis da das dass dein dem den der des die dies diese dieser
 dieses du durch ein eine einem einen einer eines er es für hat haben hatte ich ihr ihre im in ist
 ja kann man mein mit nach oder sein seine sich sie sind so um und uns unser von vor wann war
-warum was welche welcher welches wem wen wenn wer werden wessen wie wir wird wo zu zum zur über hoch viel viele vielen
+warum was welche welcher welches wem wen wenn wer werden wessen wie wir wird wo zu zum zur über
+hoch viel viele vielen
 """
 STOP_WORDS: Final[frozenset[str]] = frozenset((_ENGLISH + _GERMAN).split())
 """Words that tell nothing about a topic; negations are not among them."""

@@ -11,7 +11,6 @@ from typing import Final
 from chancery.execution.domain.hints import Wanted, wanted
 from chancery.execution.domain.words import Stemmer
 
-
 _TEXTS_MIN: Final = 8
 """Fewer texts say too little about how rare a word is to let an absent one outweigh the others."""
 
