@@ -61,7 +61,9 @@ class WorkerProcess:
     def exchange(
         self, frames: Sequence[bytes], *, deadline_s: float, reply_bytes_max: int
     ) -> list[bytes]:
-        """Send the job, return the reply's frames; blocking, the process is gone afterwards.
+        """Send the job, return the reply's frames; blocking. The process ends in the background.
+
+        To tear a database down takes longer than a small query, and nobody has to wait for it.
 
         Raises:
             Rejected: with the worker's code; `sql_timeout` at the deadline, `sql_resources` when
@@ -73,7 +75,7 @@ class WorkerProcess:
             reply = self._talk(frames, reply_bytes_max)
         finally:
             timer.cancel()
-            self.kill()
+            threading.Thread(target=self.kill, name="sql-burial").start()
         _raise_error(reply[0])
         return reply
 
