@@ -11,21 +11,26 @@ from pathlib import Path
 
 import pytest
 
-from chancery.bus.connection import connect
+from chancery.bus.connection import API_PREFIX, connect
 from chancery.bus.provision import apply
 from chancery.events.topology import AUTHORITY
+from chancery.testkit.nats import NatsAccess
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
+from tests.integration.release.world import parse
 
 pytestmark = pytest.mark.integration
 
 
-async def started(nats_url: str, database: Database, folder: Path) -> tuple[Process, Path]:
+async def started(
+    nats_url: str, database: Database, folder: Path, *, prefix: str = API_PREFIX
+) -> tuple[Process, Path]:
     port_file = folder / "port"
     port_file.unlink(missing_ok=True)
     environment = {
         **os.environ,
         "CHANCERY_NATS_URL": nats_url,
+        "CHANCERY_NATS_API_PREFIX": prefix,
         "CHANCERY_POSTGRES_DSN": database.dsn("release"),
         "CHANCERY_BLOBS_URL": f"file://{folder}/blobs",
         "CHANCERY_SIGNING_KEY": "07" * 32,
@@ -92,3 +97,54 @@ async def test_it_becomes_ready_stops_when_told_and_refuses_a_foreign_log(
     assert code == 0
     assert refused == 1
     assert "was created again since the projection was built" in output
+
+
+async def told(arguments: list[str], environment: dict[str, str]) -> tuple[int, list[str]]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "chancery.release",
+        *arguments,
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(30):
+        output, _ = await process.communicate()
+    assert process.returncode is not None
+    lines = [line for line in output.decode().splitlines() if '"event":' in line]
+    return process.returncode, [str(parse(line)["event"]) for line in lines]
+
+
+@pytest.mark.req("EV-5", "EV-8")
+async def test_an_operator_rebuilds_and_switches_beside_the_running_process(
+    nats_access: NatsAccess, database: Database, tmp_path: Path
+) -> None:
+    environment = {
+        **os.environ,
+        "CHANCERY_NATS_URL": nats_access.service_urls["release"],
+        "CHANCERY_NATS_API_PREFIX": nats_access.api_prefix,
+        "CHANCERY_POSTGRES_DSN": database.dsn("release"),
+    }
+    process, port_file = await started(
+        nats_access.service_urls["release"], database, tmp_path, prefix=nats_access.api_prefix
+    )
+
+    async def is_ready() -> bool:
+        return await status_of(port_file) == 200
+
+    await eventually(is_ready, 30)
+    early = await told(["projections", "switch", "authority"], environment)
+    rebuilt = await told(["projections", "rebuild", "all"], environment)
+    switched = await told(["projections", "switch", "all"], environment)
+    status = await told(["projections", "status", "all"], environment)
+    wrong = await told(["projections", "drop", "all"], environment)
+    is_ready_still = await is_ready()
+    process.send_signal(signal.SIGTERM)
+    await ended(process)
+
+    assert early == (1, ["failed"])
+    assert (rebuilt[0], set(rebuilt[1])) == (0, {"progress", "rebuilt"})
+    assert switched == (0, ["switched", "switched"])
+    assert status == (0, ["status", "status", "waiting"])
+    assert wrong == (2, [])
+    assert is_ready_still

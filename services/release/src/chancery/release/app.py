@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import SecretStr
 
 from chancery.attest.signing import SigningKey
 from chancery.bus.connection import Connection as Bus
+from chancery.bus.connection import connect as connect_bus
+from chancery.bus.load import last_sequence
 from chancery.events import topology
 from chancery.events.topology import consumer
 from chancery.kernel.clock import SystemClock
@@ -24,6 +28,7 @@ from chancery.release.adapters.projector import Projector
 from chancery.release.adapters.relay import Relay
 from chancery.release.adapters.runs import Runs
 from chancery.release.adapters.sealed import Releases
+from chancery.release.adapters.table_sets import Rebuild, count_waiting, read_table_sets
 from chancery.release.handlers.barrier import Barrier
 from chancery.release.handlers.bundles import Bundles
 from chancery.release.handlers.commands import Commands
@@ -32,6 +37,7 @@ from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.ending import Ending
 from chancery.release.handlers.event_rows import RowsOfRun
 from chancery.release.handlers.gate import Gate
+from chancery.release.handlers.projections import Projections, Say, Verb
 from chancery.release.handlers.proposed import SealRun
 from chancery.release.handlers.questions import Questions
 from chancery.release.handlers.requested import AdmitRun
@@ -40,11 +46,13 @@ from chancery.release.handlers.run_events import RunEvents
 from chancery.release.handlers.sealer import Sealer
 from chancery.release.handlers.serving import serve_commands, serve_disclosures, serve_questions
 from chancery.release.ports.position import Position
+from chancery.release.ports.table_sets import ProjectionName
 from chancery.release.settings import ReleaseSettings
 from chancery.runtime.parking import PostgresParking
 from chancery.runtime.service import Service
 from chancery.store.blobs import Blobs, open_blobs
 from chancery.store.pool import Pool, PoolLimits, check_durability, open_pool
+from chancery.store.pool import connect as connect_database
 
 ACQUIRE_TIMEOUT_S = 10.0
 
@@ -198,6 +206,46 @@ def _projectors(resources: Resources) -> tuple[Projector, Projector]:
         position=Position(),
     )
     return authority, index
+
+
+async def operate(
+    settings: ReleaseSettings, verb: Verb, names: Sequence[ProjectionName], say: Say
+) -> None:
+    """Look at, rebuild or switch projections beside the running service.
+
+    Raises:
+        ChanceryError: see `Projections.do`.
+    """
+    dsn = settings.require_dsn()
+    async with connect_bus(
+        settings.nats_url, name="chancery-projections", api_prefix=settings.nats_api_prefix
+    ) as bus:
+        projectors = {each: _rebuild(bus, SecretStr(dsn), each) for each in names}
+
+        async def log_end(name: str) -> int:
+            stream = topology.INDEX if name == "index" else topology.AUTHORITY
+            return (await last_sequence(bus, stream)).last
+
+        async with connect_database(dsn, name="chancery-projections") as database:
+            await Projections(
+                rebuilds=tuple(projectors.values()),
+                table_sets=partial(read_table_sets, database),
+                waiting=partial(count_waiting, database),
+                log_ends=log_end,
+                say=say,
+            ).do(verb)
+
+
+def _rebuild(bus: Bus, dsn: SecretStr, name: ProjectionName) -> Rebuild:
+    is_index = name == "index"
+    reader = topology.RELEASE_INDEX_REBUILD if is_index else topology.RELEASE_AUTHORITY_REBUILD
+    return Rebuild(
+        name=name,
+        bus=bus,
+        dsn=dsn,
+        consumer=consumer(reader),
+        new_applier=IndexApplier if is_index else AuthorityApplier,
+    )
 
 
 async def _behind(projector: Projector) -> str | None:

@@ -14,6 +14,7 @@ Tree::
     ├── BehindLog          the projection has not passed a position in time
     └── NotTheWriter       the checkpoint was moved by another process
     Corrupt
+    ├── DigestDiffers      a rebuilt projection was not built from the same messages
     ├── ForeignLog         the stream is not the one that the projection was built from
     └── SealedRowDamaged   a sealed row does not verify
 """
@@ -69,6 +70,12 @@ class NotTheWriter(Unavailable):
     """Another process moved the checkpoint; this one stops writing the projection."""
 
     code = "projection_taken"
+
+
+class DigestDiffers(Corrupt):
+    """A rebuilt projection was not built from the same messages as the live one."""
+
+    code = "digest_differs"
 
 
 class ForeignLog(Corrupt):

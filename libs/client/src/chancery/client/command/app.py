@@ -17,6 +17,7 @@ DataDir = Annotated[
 WorkspaceName = Annotated[
     str, typer.Option("--workspace", "-w", envvar="CHANCERY_WORKSPACE", help="The workspace.")
 ]
+Projection = Annotated[str, typer.Argument(help="authority, index or all.")]
 OutputFile = Annotated[Path | None, typer.Option(help="Save the proof of the answer here.")]
 
 app = typer.Typer(
@@ -31,6 +32,8 @@ streams = typer.Typer(help="The streams and consumers of the bus.", no_args_is_h
 config = typer.Typer(help="What the environment says.", no_args_is_help=True)
 accounts = typer.Typer(help="Who may reach what on the bus.", no_args_is_help=True)
 producers = typer.Typer(help="Who submits over the bus.", no_args_is_help=True)
+projections = typer.Typer(help="What release rebuilds from the log.", no_args_is_help=True)
+app.add_typer(projections, name="projections")
 app.add_typer(streams, name="streams")
 app.add_typer(config, name="config")
 app.add_typer(accounts, name="accounts")
@@ -169,6 +172,37 @@ def streams_apply(*, as_json: AsJson = False) -> None:
 
     with speaking(as_json=as_json):
         raise typer.Exit(asyncio.run(run_streams(write=True, as_json=as_json)))
+
+
+def _projections(verb: str, name: str, data_dir: Path | None, *, as_json: bool) -> None:
+    from chancery.client.command.projections import run_projections
+
+    with speaking(as_json=as_json):
+        raise typer.Exit(asyncio.run(run_projections(verb, name, data_dir, as_json=as_json)))
+
+
+@projections.command("status")
+def projections_status(
+    name: Projection = "all", *, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """Say how far each projection is, and what waits in quarantine."""
+    _projections("status", name, data_dir, as_json=as_json)
+
+
+@projections.command("rebuild")
+def projections_rebuild(
+    name: Projection = "all", *, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """Rebuild from the log beside the live one; what was interrupted goes on."""
+    _projections("rebuild", name, data_dir, as_json=as_json)
+
+
+@projections.command("switch")
+def projections_switch(
+    name: Projection = "all", *, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """Make what was rebuilt live, when its digest is the same."""
+    _projections("switch", name, data_dir, as_json=as_json)
 
 
 @accounts.command("render")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import asyncpg
 from pydantic import SecretStr
@@ -25,6 +25,7 @@ from chancery.release.domain.marks import EMPTY_DIGEST, LogIdentity, Mark, check
 from chancery.release.errors import NotTheWriter
 from chancery.release.ports import Applier
 from chancery.release.ports.position import Position
+from chancery.release.ports.table_sets import Checkpoint, ProjectionName
 from chancery.runtime.logging import get_logger
 from chancery.store.pool import Connection, connect, translate_errors
 from chancery.store.queries import load_queries
@@ -37,8 +38,6 @@ _READ_CHECKPOINT = _QUERIES["read_checkpoint"]
 
 _log = get_logger("chancery.release")
 
-ProjectionName: TypeAlias = Literal["authority", "index"]
-
 REFUSED = (
     asyncpg.DataError,
     asyncpg.IntegrityConstraintViolationError,
@@ -50,15 +49,6 @@ REFUSED = (
 BATCH_MESSAGES = 200
 STANDBY_POLL_S = 0.01
 STANDBY_IDLE_S = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A projection's mark, in which table set it is, and of which stream."""
-
-    table_set: int
-    stream_created: str
-    mark: Mark
 
 
 @dataclass(slots=True)
@@ -113,8 +103,9 @@ class Projector:
                 await self._stand_by(db)
             self.is_writer = True
             await db.execute(_RELAX_COMMIT)
-            checkpoint = await self._check(db)
-            await self._follow(db, checkpoint)
+            while True:
+                # Again when a rebuilt table set went live.
+                await self._follow(db, await self._check(db))
 
     async def _check(self, db: Connection) -> Checkpoint:
         stream = self.consumer.stream
@@ -134,18 +125,30 @@ class Projector:
         return checkpoint
 
     async def _follow(self, db: Connection, checkpoint: Checkpoint) -> None:
+        """Follow for ever, or until another table set is live.
+
+        Raises:
+            NotTheWriter: another process moved the checkpoint.
+        """
+        try:
+            await self._write(db, checkpoint)
+        except NotTheWriter:
+            if (await read_checkpoint(db, self.name)).table_set == checkpoint.table_set:
+                raise
+            _log.info("another table set went live", projection=self.name)
+
+    async def _write(self, db: Connection, checkpoint: Checkpoint) -> None:
         mark = checkpoint.mark
-        applier = self.new_applier()
+        turn = Turn(db, checkpoint.table_set, self.new_applier(), self.name)
         reader = PullReader(self.bus, self.consumer)
         self.has_read = self.pending == 0
-        async for batch in reader.read(mark.sequence):
-            self.has_read = True
-            self.pending = reader.pending
-            for first in range(0, len(batch), BATCH_MESSAGES):
-                messages = batch[first : first + BATCH_MESSAGES]
-                turn = Turn(db, checkpoint.table_set, applier, self.name)
-                mark = await turn.apply(mark, messages)
-                self.position.advance(mark.sequence)
+        async with aclosing(reader.read(mark.sequence)) as batches:
+            async for batch in batches:
+                self.has_read = True
+                self.pending = reader.pending
+                for first in range(0, len(batch), BATCH_MESSAGES):
+                    mark = await turn.apply(mark, batch[first : first + BATCH_MESSAGES])
+                    self.position.advance(mark.sequence)
 
     async def _stand_by(self, db: Connection) -> None:
         """Follow the writer's checkpoint for a moment, closely while somebody waits for it."""
