@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +39,45 @@ values: st.SearchStrategy[Json] = st.recursive(
 @given(values)
 def test_parsing_is_the_inverse_of_canonical_bytes(value: Json) -> None:
     assert parse_json(canonical_bytes(value)) == value
+
+
+anything: st.SearchStrategy[Json] = st.recursive(
+    scalars | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=12,
+)
+
+
+@given(anything)
+def test_the_quick_way_writes_what_the_standard_demands(value: Json) -> None:
+    try:
+        expected = rfc8785.dumps(value)
+    except rfc8785.CanonicalizationError:
+        with pytest.raises(ValueError, match="canonical"):
+            canonical_bytes(value)
+    else:
+        assert canonical_bytes(value) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"\U0001f600": 1, "\uffff": 2, "a": 3},
+        {"\x7f\x00\x1f\u2028": '\u0080"\\/'},
+        [1e21, 1e-7, 0.1, -0.0, 100.0],
+        ["\ud800"],
+        {1: "a key that is no text"},
+        [-(2**53)],
+    ],
+)
+def test_no_value_takes_the_quick_way_wrongly(value: Json) -> None:
+    try:
+        expected = rfc8785.dumps(value)
+    except rfc8785.CanonicalizationError:
+        with pytest.raises(ValueError, match="canonical"):
+            canonical_bytes(value)
+    else:
+        assert canonical_bytes(value) == expected
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), scalars))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from chancery.authority.names import policy_ref, workspace_ref
@@ -50,12 +51,15 @@ class Commands:
     async def post_message(self, request: Request[PostMessage]) -> MessagePosted:
         """Record a question of the caller with its selections, bounds and credential."""
         caller, body = request.caller, request.body
-        conversation = await self.conversations.read(caller.tenant, body.conversation_id)
+        passed, conversation = await asyncio.gather(
+            self.gate.barrier.pass_through(),
+            self.conversations.read(caller.tenant, body.conversation_id),
+        )
         workspace_id = "" if conversation is None else conversation.workspace_id
         refs = (
             () if conversation is None else (workspace_ref(workspace_id), policy_ref(workspace_id))
         )
-        visitor = await self.gate.enter(caller, refs)
+        visitor = await self.gate.enter(caller, refs, passed=passed)
         if conversation is None or conversation.principal != caller.principal:
             raise not_found("conversation")
         _require_open(visitor, conversation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from chancery.authority.access import may_read
@@ -55,18 +56,21 @@ class Discloser:
             NotFound: there is no such run, or it is another principal's: the same words.
             Unavailable: log, projection or database are away; nothing may be told.
         """
-        return await self.decide(caller, await self.runs.read(caller.tenant, run_id))
+        passed, run = await asyncio.gather(
+            self.gate.barrier.pass_through(), self.runs.read(caller.tenant, run_id)
+        )
+        return await self.decide(caller, run, passed)
 
-    async def decide(self, caller: Caller, run: Run | None) -> Disclosure:
-        """Return the decision about a run that was read, None when there is none: as `look`."""
+    async def decide(self, caller: Caller, run: Run | None, passed: int) -> Disclosure:
+        """Return the decision about a run that was read beside a barrier, as `look` does."""
         if run is None or run.principal != caller.principal:
-            await self.gate.enter(caller)
+            await self.gate.enter(caller, passed=passed)
             raise not_found("run")
         release = None
         if not run.is_open:
             release = await self.releases.read(caller.tenant, run.run_id, run.generation)
         request = _request(run, release, caller)
-        visitor = await self.gate.enter(caller, disclosure_set(request))
+        visitor = await self.gate.enter(caller, disclosure_set(request), passed=passed)
         snapshot = visitor.snapshot
         decision = decide_disclosure(snapshot.states, snapshot.frozen, request, snapshot.now)
         return Disclosure(run, release, request, visitor, decision)

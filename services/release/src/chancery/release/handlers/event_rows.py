@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -28,8 +29,11 @@ class RowsOfRun:
         """Return the rows behind a place; a place ahead of the run starts from its beginning."""
         caller, after = request.caller, request.body.after
         # Rows and run are of one moment before the decision; later rows wait for the next one.
-        told = await self.runs.read_told(caller.tenant, request.body.run_id, after, ROWS_MAX)
-        found = await self.discloser.decide(caller, None if told is None else told.run)
+        passed, told = await asyncio.gather(
+            self.discloser.gate.barrier.pass_through(),
+            self.runs.read_told(caller.tenant, request.body.run_id, after, ROWS_MAX),
+        )
+        found = await self.discloser.decide(caller, None if told is None else told.run, passed)
         records = () if told is None else told.records
         rows = [row for each in records if (row := _row(found, each)) is not None]
         last = records[-1].number if records else after

@@ -37,24 +37,32 @@ class Gate:
     barrier: Barrier
     reader: AuthorityReads
 
-    async def look(self, tenant: str, refs: Sequence[AggregateRef]) -> Snapshot:
-        """Return the states of `refs` behind a barrier.
+    async def look(
+        self, tenant: str, refs: Sequence[AggregateRef], *, passed: int | None = None
+    ) -> Snapshot:
+        """Return the states of `refs` behind a barrier, or behind the one that was `passed`.
 
         Raises:
             Unavailable: log, projection or database are away or behind; nothing may be told.
         """
-        passed = await self.barrier.pass_through()
+        if passed is None:
+            passed = await self.barrier.pass_through()
         return await self.reader.read(tenant, refs, at_least=passed)
 
-    async def enter(self, caller: Caller, refs: Sequence[AggregateRef] = ()) -> Visitor:
+    async def enter(
+        self, caller: Caller, refs: Sequence[AggregateRef] = (), *, passed: int | None = None
+    ) -> Visitor:
         """Authenticate the caller and return the states of `refs` read with theirs.
+
+        A barrier that was `passed` since the call came need not be passed again.
 
         Raises:
             Denied: the credential does not authenticate, or the tenant is suspended.
             Unavailable: as `look`.
         """
         own = (tenant_ref(caller.tenant), principal_ref(caller.principal))
-        snapshot = await self.look(caller.tenant, (*own, *(ref for ref in refs if ref not in own)))
+        wanted = (*own, *(ref for ref in refs if ref not in own))
+        snapshot = await self.look(caller.tenant, wanted, passed=passed)
         principal = snapshot.typed(own[1], PrincipalState)
         authenticate(principal, caller.credential_id, caller.proof, snapshot.now)
         tenant = snapshot.typed(own[0], TenantState)
