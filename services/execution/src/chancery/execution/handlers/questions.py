@@ -15,8 +15,9 @@ from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.kernel.errors import NotFound
 from chancery.tabular.engine import library_version
 from chancery.tabular.jobs import Page, Table
+from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.preview import Preview
-from chancery.tabular.schema import fold, quote_identifier
+from chancery.tabular.schema import fold
 
 AT_ONCE = 4
 """How many questions hold snapshots in memory; each may be 256 MiB. The others wait."""
@@ -32,6 +33,9 @@ class Pages(Protocol):
     async def query(self, sql: str, tables: Sequence[Table], *, page: Page = ...) -> Preview:
         """Return a page of `sql` over what the caller may read of `tables`."""
         ...
+
+
+_ROWS = Measure(name="rows", aggregate="count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,10 @@ class Questions:
 
     async def _visible_rows(self, tenant: str, pinned: PinnedRevision) -> int:
         """Count the rows as a query would: a number of all rows tells of the hidden ones."""
-        statement = f"SELECT count(*) FROM {quote_identifier(pinned.id)}"  # noqa: S608
+        table = await self._table(tenant, pinned)
+        counting = measure_statement(table.schema, _ROWS)
         async with self.turn:
-            preview = await self.sql.query(statement, [await self._table(tenant, pinned)])
+            preview = await self.sql.query(counting.sql, [table])
         return int(preview.rows[0][0] or "0")
 
     async def _table(self, tenant: str, pinned: PinnedRevision) -> Table:

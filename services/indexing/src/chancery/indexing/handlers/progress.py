@@ -13,7 +13,7 @@ from chancery.indexing.errors import LogMoved, NeverDeclared
 from chancery.indexing.ports import AuthorityLog, IndexLog, Ledger
 from chancery.kernel.clock import Clock
 
-SOURCE = "chancery/indexing"
+SOURCE = "/chancery/indexing"
 """The CloudEvents source of our events."""
 
 _MOVES_MAX = 5

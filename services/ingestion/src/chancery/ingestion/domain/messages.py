@@ -12,7 +12,7 @@ from chancery.events.requests import Message
 from chancery.ingestion.domain.aggregates import Address, Aggregate
 from chancery.ingestion.domain.intents import EVENTS_MAX, Intent
 
-SOURCE = "chancery/ingestion"
+SOURCE = "/chancery/ingestion"
 """The CloudEvents source of every event of this service."""
 
 

@@ -8,7 +8,7 @@ from chancery.events.envelope import Envelope, Event, EventData
 from chancery.kernel.ids import derived_id
 from chancery.release.domain.runs import Run
 
-SOURCE = "chancery/release"
+SOURCE = "/chancery/release"
 
 
 def stage_event(

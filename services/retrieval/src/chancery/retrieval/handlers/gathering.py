@@ -28,7 +28,7 @@ from chancery.retrieval.ports import RunLog, SearchIndex
 from chancery.runtime.telemetry import current_traceparent
 from chancery.store.blobs import Blobs
 
-SOURCE = "chancery/retrieval"
+SOURCE = "/chancery/retrieval"
 """The CloudEvents source of our events."""
 
 FRESHNESS_WAIT_S = 1.0
