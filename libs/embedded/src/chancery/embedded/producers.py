@@ -57,11 +57,12 @@ async def add_producer(folder: Path, *, run: Path, tenant: str, principal: str) 
 
 async def _until_let_in(url: str) -> None:
     deadline = time.monotonic() + RELOAD_S
-    while not await _is_let_in(url):
-        if time.monotonic() > deadline:
-            message = "NATS did not take the new user up; its log nats.log says why"
-            raise Unavailable(message, code="not_reloaded")
-        await asyncio.sleep(_PAUSE_S)
+    while time.monotonic() < deadline:
+        await asyncio.sleep(_PAUSE_S)  # The server takes a moment; asking at once fails noisily.
+        if await _is_let_in(url):
+            return
+    message = "NATS did not take the new user up; its log nats.log says why"
+    raise Unavailable(message, code="not_reloaded")
 
 
 async def _is_let_in(url: str) -> bool:

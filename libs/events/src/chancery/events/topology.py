@@ -215,7 +215,7 @@ def outcome_subject(tenant: str, event_id: str) -> str:
 
 
 def _topics(
-    stream_name: str, producer: Producer, *rows: tuple[str, str, tuple[Service, ...]]
+    stream_name: str, producer: Producer, *rows: tuple[str, str, tuple[Producer, ...]]
 ) -> tuple[Topic, ...]:
     return tuple(
         Topic(type=type_, stream=stream_name, subject=subject, producer=producer, consumers=to)
@@ -268,8 +268,8 @@ TOPICS: Final[tuple[Topic, ...]] = (
     *_topics(
         OUTCOMES,
         "ingestion",
-        ("chancery.intake.accepted.v1", "intake-outcome.*.*", ()),
-        ("chancery.intake.rejected.v1", "intake-outcome.*.*", ()),
+        ("chancery.intake.accepted.v1", "intake-outcome.*.*", ("edge",)),
+        ("chancery.intake.rejected.v1", "intake-outcome.*.*", ("edge",)),
     ),
     *(
         Topic(

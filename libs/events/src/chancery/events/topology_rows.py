@@ -63,7 +63,7 @@ class Topic:
     stream: str
     subject: str
     producer: Producer
-    consumers: tuple[Service, ...]
+    consumers: tuple[Producer, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

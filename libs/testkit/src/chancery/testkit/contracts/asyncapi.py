@@ -14,12 +14,13 @@ from pydantic import BaseModel
 from chancery.events import commands, queries
 from chancery.events.codec import MODELS
 from chancery.events.requests import Message, Reply, Request
-from chancery.events.topology import REQUESTS, SERVICES, TOPICS, RequestTopic, Service, Topic
+from chancery.events.topology import REQUESTS, SERVICES, TOPICS, Producer, RequestTopic, Topic
 from chancery.kernel.canonical import Json
 from chancery.testkit.contracts.schemas import Schema, component_schemas, event_path, short_name
 from chancery.testkit.contracts.table import durables
 
 REPLIES: Final = "replies"
+EDGE: Final = "edge"
 _BINDING: Final = "0.1.0"
 _PARAMETERS: Final = {
     "authority": ("tenant", "aggregate_id"),
@@ -36,11 +37,11 @@ _PARAMETERS: Final = {
 
 def documents() -> dict[str, Schema]:
     """Return the document of every service by its path."""
-    return {f"asyncapi/{service}.json": document(service) for service in SERVICES}
+    return {f"asyncapi/{party}.json": document(party) for party in (*SERVICES, EDGE)}
 
 
-def document(service: Service) -> Schema:
-    """Return what `service` sends, receives, answers and asks."""
+def document(service: Producer) -> Schema:
+    """Return what `service` sends, receives, answers and asks; the edge are services of others."""
     topics = [item for item in TOPICS if service == item.producer or service in item.consumers]
     requests = [item for item in REQUESTS if service == item.server or service in item.clients]
     channels: Schema = {**_event_channels(topics), **_request_channels(requests)}
@@ -109,7 +110,7 @@ def _request_channels(requests: list[RequestTopic]) -> Schema:
     return channels
 
 
-def _sends(service: Service, topics: list[Topic]) -> Schema:
+def _sends(service: Producer, topics: list[Topic]) -> Schema:
     mine = [topic for topic in topics if topic.producer == service]
     return {
         f"send.{_channel_name(subject)}": _operation("send", subject, mine, {})
@@ -117,7 +118,7 @@ def _sends(service: Service, topics: list[Topic]) -> Schema:
     }
 
 
-def _receives(service: Service, topics: list[Topic]) -> Schema:
+def _receives(service: Producer, topics: list[Topic]) -> Schema:
     mine = [topic for topic in topics if service in topic.consumers]
     operations: Schema = {}
     for topic in mine:
@@ -144,7 +145,7 @@ def _operation(action: str, subject: str, topics: list[Topic], extra: Schema) ->
 
 
 def _request_operations(
-    service: Service, requests: list[RequestTopic]
+    service: Producer, requests: list[RequestTopic]
 ) -> Iterator[tuple[str, Schema]]:
     for item in requests:
         serves = item.server == service

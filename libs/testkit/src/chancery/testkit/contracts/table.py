@@ -26,7 +26,13 @@ _CONSUMERS: Final = TypeAdapter(tuple[Consumer, ...])
 _TOPICS: Final = TypeAdapter(tuple[Topic, ...])
 _REQUESTS: Final = TypeAdapter(tuple[RequestTopic, ...])
 
-READ_BY_SUBJECT: Final = frozenset({("execution", "chancery.run.admitted.v1")})
+READ_BY_SUBJECT: Final = frozenset(
+    {
+        ("execution", "chancery.run.admitted.v1"),
+        ("edge", "chancery.intake.accepted.v1"),
+        ("edge", "chancery.intake.rejected.v1"),
+    }
+)
 """Consuming services that ask the stream for one literal subject, so they need no durable."""
 
 
