@@ -52,7 +52,7 @@ class Context:
         return await self.edge.owners.ask(subject, self.call.request(body), reply)
 
 
-def _context(request: Request) -> Context:
+async def _context(request: Request) -> Context:  # Not async, it would take a thread.
     call: Call = request.state.call
     edge: Edge = request.app.state.edge
     return Context(call=call, edge=edge)
