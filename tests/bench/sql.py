@@ -12,6 +12,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -25,13 +26,17 @@ from chancery.tabular.jobs import Table
 from chancery.tabular.plan import plan
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.schema import TableSchema, column_of
+from chancery.testkit.waiting import eventually
 from tests.bench.report import about
 
 OUT: Final = Path("bench-results/sql.json")
 SMALL_ROWS: Final = 1_000
 BIG_ROWS: Final = 1_000_000
 AT_ONCE: Final = 16
-SPARE_WITHIN_S: Final = 5.0
+SPARE_WITHIN_S: Final = 10.0
+STEADY: Final = 12
+"""How often in a row a worker must have spent no processor time to count as waiting."""
+
 TOTAL: Final = "SELECT sum(amount) FROM orders"
 STATEMENTS: Final = (
     TOTAL,
@@ -199,11 +204,13 @@ def _loaded_and_asked(connection: duckdb.DuckDBPyConnection, file: Path) -> None
 
 async def _spare_ready(pool: WorkerPool) -> None:
     """Wait until a worker waits with its databases open; opening them takes a while."""
-    spent = -1.0
-    async with asyncio.timeout(SPARE_WITHIN_S):
-        while (now := _processor_s(pool.spare_pid)) is None or now != spent:
-            spent = -1.0 if now is None else now
-            await asyncio.sleep(0.03)
+    spent: deque[float | None] = deque(maxlen=STEADY)
+
+    def is_steady() -> bool:
+        spent.append(_processor_s(pool.spare_pid))
+        return len(spent) == STEADY and spent[0] is not None and len(set(spent)) == 1
+
+    await eventually(is_steady, SPARE_WITHIN_S)
 
 
 def _processor_s(pid: int | None) -> float | None:

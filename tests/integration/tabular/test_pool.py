@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, TooLarge, Unavailable
+from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, Unavailable
 from chancery.tabular.gate import GatedQuery
 from chancery.tabular.jobs import Limits, RowFilter, Table, query_job, reply_bytes_max
 from chancery.tabular.nursery import NURSERY
@@ -20,7 +20,7 @@ from chancery.tabular.plan import Plan, plan
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.preview import value_at
 from chancery.tabular.process import WorkerProcess
-from chancery.tabular.schema import ColumnDeclaration, TableSchema, column_of
+from chancery.tabular.schema import ColumnDeclaration, TableSchema
 from chancery.tabular.snapshot import Snapshot, convert_csv
 from chancery.tabular.values import display
 
@@ -334,30 +334,6 @@ def ask_directly(worker: WorkerProcess, planned: Plan, table: Table) -> list[byt
         deadline_s=limits.query_s,
         reply_bytes_max=reply_bytes_max(limits.preview_bytes_max),
     )
-
-
-async def test_bytes_that_are_no_snapshot_are_corrupt(pool: WorkerPool, orders: Table) -> None:
-    with pytest.raises(Corrupt) as broken:
-        await pool.query("select * from orders", [Table(orders.schema, b"not parquet")])
-    retyped = TableSchema("orders", (column_of("amount", "VARCHAR"),))
-    with pytest.raises(Corrupt):
-        await pool.query("select * from orders", [Table(retyped, orders.parquet)])
-
-    assert broken.value.code == "dataset_unreadable"
-
-
-async def test_conversion_in_a_process_is_conversion_here(
-    pool: WorkerPool, snapshot: Snapshot
-) -> None:
-    declared = {"weight": ColumnDeclaration("double")}
-
-    assert await pool.convert(CSV, declared) == snapshot
-    with pytest.raises(Rejected) as ragged:
-        await pool.convert(b"a,b\n1\n", {})
-    with pytest.raises(TooLarge) as wide:
-        await pool.convert(",".join(f"c{n}" for n in range(501)).encode(), {})
-    assert (ragged.value.code, ragged.value.field) == ("csv_ragged_row", "snapshot")
-    assert wide.value.code == "csv_too_many_columns"
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")

@@ -135,7 +135,9 @@ def _narrowed(engine: Engine, table: LoadedTable) -> str:
         for each in table.schema.columns
     )
     source = quote_identifier(kept.name)
-    engine.run(f"CREATE VIEW {name} AS SELECT {shown or quote_identifier(NO_COLUMN)} FROM {source}")  # noqa: S608
+    shown = shown or quote_identifier(NO_COLUMN)
+    view = f"CREATE VIEW {name} AS SELECT {shown} FROM {source}"  # noqa: S608
+    engine.run(view)
     return source
 
 
