@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from chancery.tabular.eligibility import Eligibility, eligibility
 from chancery.tabular.expansion import check_expansion
 from chancery.tabular.gate import GatedQuery, gate
 from chancery.tabular.lineage import Reads, reads_of, tables_of
 from chancery.tabular.schema import TableSchema
+
+PLANS_REMEMBERED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,12 @@ def plan(sql: str, schemas: Sequence[TableSchema]) -> Plan:
     Raises:
         Rejected: as `gate`, `tables_of`, `check_expansion` and `reads_of`.
     """
+    return _plan(sql, tuple(schemas))
+
+
+@lru_cache(maxsize=PLANS_REMEMBERED)
+def _plan(sql: str, schemas: tuple[TableSchema, ...]) -> Plan:
+    """Plan anew what is not remembered: a measure is asked for often, over the same columns."""
     query = gate(sql)
     tables = tables_of(query, schemas)
     check_expansion(query, tables)
