@@ -21,6 +21,7 @@ from chancery.release.adapters.authority_rows import AuthorityApplier
 from chancery.release.adapters.conversations import Conversations
 from chancery.release.adapters.cuts import StreamCuts
 from chancery.release.adapters.desk import PostgresDesk
+from chancery.release.adapters.draining import drain_frozen
 from chancery.release.adapters.evidence_reader import EvidenceReader
 from chancery.release.adapters.index_rows import IndexApplier
 from chancery.release.adapters.log_end import log_end_reader
@@ -28,7 +29,12 @@ from chancery.release.adapters.projector import Projector
 from chancery.release.adapters.relay import Relay
 from chancery.release.adapters.runs import Runs
 from chancery.release.adapters.sealed import Releases
-from chancery.release.adapters.table_sets import Rebuild, count_waiting, read_table_sets
+from chancery.release.adapters.table_sets import (
+    Rebuild,
+    count_waiting,
+    read_table_sets,
+    watch_waiting,
+)
 from chancery.release.handlers.barrier import Barrier
 from chancery.release.handlers.bundles import Bundles
 from chancery.release.handlers.commands import Commands
@@ -162,6 +168,7 @@ async def serve(settings: ReleaseSettings) -> None:
         )
         resources = Resources(opened.connection, pool, SecretStr(dsn), open_blobs(blobs_url), key)
         register(service, await create_parts(resources), pool, workers=settings.workers)
+        service.background("quarantine", partial(watch_waiting, pool, opened.metrics.registry))
         await service.run()
 
 
@@ -196,6 +203,7 @@ def _projectors(resources: Resources) -> tuple[Projector, Projector]:
         consumer=consumer(topology.RELEASE_AUTHORITY),
         new_applier=AuthorityApplier,
         position=Position(),
+        drain=drain_frozen,
     )
     index = Projector(
         name="index",

@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import asyncpg
+
 from chancery.authority.states import State, from_json, to_json
 from chancery.bus.load import Stored
 from chancery.kernel.canonical import canonical_bytes
@@ -67,18 +69,7 @@ class AuthorityApplier:
                 [key.kind for key in missing],
                 [key.id for key in missing],
             )
-            for row in rows:
-                key = AggregateKey(row["tenant"], row["kind"], row["id"])
-                state = None if row["state"] is None else from_json(key.kind, row["state"])
-                known[key] = AggregateRow(
-                    sequence=row["sequence"],
-                    event_type=row["event_type"],
-                    event_id=row["event_id"],
-                    payload_sha256=row["payload_sha256"],
-                    state=state,
-                    frozen=row["frozen"],
-                    published=row["published"],
-                )
+            known |= dict(map(row_of, rows))
         return known
 
     def _remember(self, rows: Mapping[AggregateKey, AggregateRow]) -> None:
@@ -107,7 +98,7 @@ def _arguments(before: Mark, folded: Folded) -> list[object]:
         [row.event_type for row in rows],
         [row.event_id for row in rows],
         [row.payload_sha256 for row in rows],
-        [_state_text(row.state) for row in rows],
+        [state_text(row.state) for row in rows],
         *quarantine_arguments(folded.quarantined),
         [cut.tenant for cut in folded.cuts],
         [cut.sequence for cut in folded.cuts],
@@ -134,5 +125,20 @@ def quarantine_arguments(quarantined: Sequence[Quarantined]) -> list[object]:
     ]
 
 
-def _state_text(state: State | None) -> str | None:
+def row_of(row: asyncpg.Record) -> tuple[AggregateKey, AggregateRow]:
+    """Return an aggregate as its row holds it."""
+    key = AggregateKey(row["tenant"], row["kind"], row["id"])
+    return key, AggregateRow(
+        sequence=row["sequence"],
+        event_type=row["event_type"],
+        event_id=row["event_id"],
+        payload_sha256=row["payload_sha256"],
+        state=None if row["state"] is None else from_json(key.kind, row["state"]),
+        frozen=row["frozen"],
+        published=row["published"],
+    )
+
+
+def state_text(state: State | None) -> str | None:
+    """Return a state as its row holds it."""
     return None if state is None else canonical_bytes(to_json(state)).decode()

@@ -7,7 +7,7 @@ cannot hurt. A process that is not the writer follows the checkpoint while someb
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -20,7 +20,8 @@ from chancery.bus.reader import PullReader
 from chancery.events.topology import Consumer
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import to_text
-from chancery.kernel.errors import Corrupt, Unavailable
+from chancery.kernel.errors import Unavailable
+from chancery.release.adapters.refusals import REFUSED
 from chancery.release.domain.marks import EMPTY_DIGEST, LogIdentity, Mark, check_log
 from chancery.release.errors import NotTheWriter
 from chancery.release.ports import Applier
@@ -38,14 +39,6 @@ _READ_CHECKPOINT = _QUERIES["read_checkpoint"]
 
 _log = get_logger("chancery.release")
 
-REFUSED = (
-    asyncpg.DataError,
-    asyncpg.IntegrityConstraintViolationError,
-    asyncpg.ProgramLimitExceededError,
-    Corrupt,
-    UnicodeError,
-)
-"""What the database, or the way to it, says of a row that it does not take."""
 BATCH_MESSAGES = 200
 STANDBY_POLL_S = 0.01
 STANDBY_IDLE_S = 0.25
@@ -61,6 +54,7 @@ class Projector:
     consumer: Consumer
     new_applier: Callable[[], Applier]
     position: Position
+    drain: Callable[[Connection, int, Mark], Awaitable[int]] | None = None
     is_writer: bool = False
     pending: int = 0
     has_read: bool = False
@@ -139,6 +133,8 @@ class Projector:
 
     async def _write(self, db: Connection, checkpoint: Checkpoint) -> None:
         mark = checkpoint.mark
+        if self.drain is not None:
+            await self.drain(db, checkpoint.table_set, mark)
         turn = Turn(db, checkpoint.table_set, self.new_applier(), self.name)
         reader = PullReader(self.bus, self.consumer)
         self.has_read = self.pending == 0

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import asyncpg
+from prometheus_client import CollectorRegistry, Gauge
 from pydantic import SecretStr
 
 from chancery.bus.connection import Connection as Bus
@@ -37,7 +38,7 @@ from chancery.release.ports.table_sets import (
     TableSet,
     Waiting,
 )
-from chancery.store.pool import Connection, connect, translate_errors
+from chancery.store.pool import Connection, Pool, borrow, connect, translate_errors
 from chancery.store.queries import load_queries
 
 _QUERIES = load_queries("chancery.release")
@@ -59,6 +60,7 @@ PRUNED_ROWS: Final = 5_000
 HOLD_S: Final = 1.0
 """How long a switch may hold the live projection; barriers wait for it up to two seconds."""
 IDLE_S: Final = 0.2
+WATCH_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +222,30 @@ async def count_waiting(db: Connection) -> Waiting:
     with translate_errors():
         row = await db.fetchrow(_COUNT_QUARANTINED)
     return Waiting(0, 0) if row is None else Waiting(row["quarantined"], row["frozen"])
+
+
+async def watch_waiting(pool: Pool, registry: CollectorRegistry) -> None:
+    """Show for ever how many aggregates are frozen and how many events wait.
+
+    Raises:
+        Unavailable: the database is away; run again.
+    """
+    frozen = _gauge("frozen_aggregates", "Aggregates that every decision denies.", registry)
+    waiting = _gauge("quarantined_events", "Events that this build could not fold.", registry)
+    try:
+        while True:
+            async with borrow(pool) as connection:
+                found = await count_waiting(connection)
+            frozen.set(found.frozen)
+            waiting.set(found.quarantined)
+            await asyncio.sleep(WATCH_S)
+    finally:
+        registry.unregister(frozen)
+        registry.unregister(waiting)
+
+
+def _gauge(name: str, text: str, registry: CollectorRegistry) -> Gauge:
+    return Gauge(f"chancery_release_{name}", text, registry=registry)
 
 
 @dataclass(slots=True)

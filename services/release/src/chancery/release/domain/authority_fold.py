@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from chancery.authority.evolve import evolve
@@ -171,6 +171,21 @@ def fold(
         else:
             _take_event(folded, key, row, message)
     return folded
+
+
+def drain(key: AggregateKey, row: AggregateRow, queue: Iterable[LogMessage]) -> AggregateRow | None:
+    """Return a frozen aggregate after everything that waited for it, in order.
+
+    None when this build cannot fold the whole queue: then it stays as it is.
+    """
+    folded = Folded(Mark())
+    current = None if row.state is None else replace(row, frozen=False)
+    for message in queue:
+        _take_event(folded, key, current, message)
+        current = folded.rows[key]
+        if current.frozen:
+            return None
+    return current
 
 
 def _take_event(

@@ -74,6 +74,37 @@ WITH moved AS (
 )
 SELECT count(*) = 1 FROM moved;
 
+-- name: read_frozen
+-- The frozen aggregates of a table set.
+SELECT a.tenant, a.kind, a.id, a.sequence, a.published, a.frozen, a.event_type, a.event_id,
+       a.payload_sha256, a.state
+FROM release.aggregate AS a
+WHERE a.table_set = $1 AND a.frozen
+ORDER BY a.tenant, a.kind, a.id LIMIT $2;
+
+-- name: read_queue
+-- What waits for one aggregate, in the order of the log.
+SELECT q.sequence, q.subject, q.payload
+FROM release.quarantine AS q
+WHERE q.tenant = $1 AND q.table_set = $2 AND q.subject = $3
+ORDER BY q.sequence;
+
+-- name: thaw
+-- Store a drained aggregate and forget its queue, unless the checkpoint has moved.
+WITH held AS (
+    SELECT c.table_set FROM release.checkpoint AS c
+    WHERE c.projection = 'authority' AND c.table_set = $1 AND c.sequence = $2 AND c.digest = $3
+    FOR UPDATE
+), emptied AS (
+    DELETE FROM release.quarantine AS q USING held AS h
+    WHERE q.tenant = $4 AND q.table_set = h.table_set AND q.subject = $7
+)
+UPDATE release.aggregate AS a
+SET workspace_id = $8, serving = $9, published = $10, sequence = $11, frozen = false,
+    event_type = $12, event_id = $13, payload_sha256 = $14, state = $15::text::jsonb
+FROM held AS h
+WHERE a.tenant = $4 AND a.table_set = h.table_set AND a.kind = $5 AND a.id = $6;
+
 -- name: read_entries
 -- The index entries that a batch of events changes, as they are before it.
 SELECT i.tenant, i.kind, i.key, i.revision, i.entry
