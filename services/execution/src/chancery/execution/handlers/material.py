@@ -20,6 +20,9 @@ TEXT_BYTES_MAX = 64 * 1024 * 1024
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 PARQUET_BYTES_MAX = 256 * 1024 * 1024
 
+DECODED_HERE_BYTES = 256 * 1024
+"""Up to here, decoding a text takes less time than handing it to a thread."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -43,11 +46,10 @@ class Reading:
         Raises:
             Corrupt: when a blob has its hash but not its form.
         """
-        question = await self.blobs.get_run(
-            tenant, admitted.run_id, admitted.question_sha256, limit=QUESTION_BYTES_MAX
-        )
-        scope = await self.blobs.get_run(
-            tenant, admitted.run_id, admitted.scope_sha256, limit=SCOPE_BYTES_MAX
+        run_id = admitted.run_id
+        question, scope = await asyncio.gather(
+            self.blobs.get_run(tenant, run_id, admitted.question_sha256, limit=QUESTION_BYTES_MAX),
+            self.blobs.get_run(tenant, run_id, admitted.scope_sha256, limit=SCOPE_BYTES_MAX),
         )
         return Case(
             tenant=tenant,
@@ -66,7 +68,8 @@ class Reading:
                 continue
             if sha256 not in texts:
                 data = await self.blobs.get(case.tenant, sha256, limit=TEXT_BYTES_MAX)
-                texts[sha256] = await asyncio.to_thread(_text, data)
+                is_long = len(data) > DECODED_HERE_BYTES
+                texts[sha256] = await asyncio.to_thread(_text, data) if is_long else _text(data)
             found.append(
                 Passage(
                     key=passage.key,

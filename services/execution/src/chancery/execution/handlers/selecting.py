@@ -95,8 +95,9 @@ class Selecting:
         self, case: Case, gathered: RunGathered
     ) -> tuple[Sequence[Selected], ActivityRecorded]:
         began = time.monotonic()
-        passages = await self.reading.passages(case, gathered)
-        measures = await self.reading.measures(case, gathered)
+        passages, measures = await asyncio.gather(
+            self.reading.passages(case, gathered), self.reading.measures(case, gathered)
+        )
         question = replace(case.question, statistics=_statistics(gathered))
         selected = await self.selector.select(question, passages, measures)
         activity = _activity(
@@ -158,17 +159,15 @@ class Selecting:
         self, case: Case, preview: Preview, rows: RowTable | None
     ) -> tuple[str, str, str | None]:
         """Store what proves the value among the run's blobs; return the hashes."""
+        kept = [preview.sql.encode(), preview.canonical()]
+        if rows is not None:
+            columns = tuple((each.name, each.duckdb_type) for each in rows.schema.columns)
+            read = RowsRead(table=rows.schema.name, columns=columns, rows=rows.rows)
+            kept.append(read.to_bytes())
         place = (case.tenant, case.admitted.run_id)
-        query_sha256 = await self.blobs.put_run(*place, preview.sql.encode())
-        preview_sha256 = await self.blobs.put_run(*place, preview.canonical())
-        if rows is None:
-            return query_sha256, preview_sha256, None
-        read = RowsRead(
-            table=rows.schema.name,
-            columns=tuple((column.name, column.duckdb_type) for column in rows.schema.columns),
-            rows=rows.rows,
-        )
-        return query_sha256, preview_sha256, await self.blobs.put_run(*place, read.to_bytes())
+        # The disk writes several in the time of one.
+        hashes = await asyncio.gather(*(self.blobs.put_run(*place, data) for data in kept))
+        return hashes[0], hashes[1], hashes[2] if rows is not None else None
 
     async def _record(self, cause: Event, name: str, data: EventData, *, detail: str = "") -> None:
         place = cause.envelope.subject

@@ -60,11 +60,11 @@ class EvidenceReader:
             for item, entry in used
             if isinstance(item, ProposedValue)
         }
-        documents = await asyncio.gather(
-            *(self.document(tenant, pinned_of(entry)) for entry in quoted.values())
-        )
-        queries = await asyncio.gather(
-            *(self._query(tenant, run_id, item, entry) for item, entry in valued.values())
+        documents, queries = await asyncio.gather(
+            asyncio.gather(*(self.document(tenant, pinned_of(each)) for each in quoted.values())),
+            asyncio.gather(
+                *(self._query(tenant, run_id, item, entry) for item, entry in valued.values())
+            ),
         )
         return Evidence(
             dict(zip(quoted, documents, strict=True)), dict(zip(valued, queries, strict=True))
@@ -72,8 +72,10 @@ class EvidenceReader:
 
     async def document(self, tenant: str, pin: Pin) -> Document:
         """Return the pinned text and manifest of a source."""
-        manifest = Manifest.from_bytes(await self._pinned(tenant, pin.manifest_sha256))
-        text = _text(await self._pinned(tenant, pin.extraction_sha256))
+        manifest_bytes, text_bytes = await asyncio.gather(
+            self._pinned(tenant, pin.manifest_sha256), self._pinned(tenant, pin.extraction_sha256)
+        )
+        manifest, text = Manifest.from_bytes(manifest_bytes), _text(text_bytes)
         if (manifest.key, manifest.extraction_sha256) != (pin.key, pin.extraction_sha256):
             message = "the pinned manifest belongs to another extraction"
             raise Corrupt(message, code="altered_text")
@@ -100,9 +102,9 @@ class EvidenceReader:
     ) -> Query:
         manifest = await self.dataset_manifest(tenant, pinned_of(entry))
         try:
-            sql = await self.blobs.get_run(tenant, run_id, item.query_sha256, limit=SQL_BYTES_MAX)
-            preview = await self.blobs.get_run(
-                tenant, run_id, item.preview_sha256, limit=PREVIEW_BYTES_MAX
+            sql, preview = await asyncio.gather(
+                self.blobs.get_run(tenant, run_id, item.query_sha256, limit=SQL_BYTES_MAX),
+                self.blobs.get_run(tenant, run_id, item.preview_sha256, limit=PREVIEW_BYTES_MAX),
             )
         except NotFound as error:
             message = "the proposal names a query or preview that was not recorded"

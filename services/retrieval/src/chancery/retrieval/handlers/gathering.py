@@ -72,11 +72,10 @@ class Gathering:
         await self.runs.append(data.run_id, Event(envelope=envelope, data=gathered))
 
     async def _inputs(self, tenant: str, data: RunAdmitted) -> tuple[str, Scope]:
-        question = await self.blobs.get_run(
-            tenant, data.run_id, data.question_sha256, limit=QUESTION_BYTES_MAX
-        )
-        scope = await self.blobs.get_run(
-            tenant, data.run_id, data.scope_sha256, limit=SCOPE_BYTES_MAX
+        run_id = data.run_id
+        question, scope = await asyncio.gather(
+            self.blobs.get_run(tenant, run_id, data.question_sha256, limit=QUESTION_BYTES_MAX),
+            self.blobs.get_run(tenant, run_id, data.scope_sha256, limit=SCOPE_BYTES_MAX),
         )
         try:
             return question.decode(), Scope.from_bytes(scope)
