@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -69,11 +68,7 @@ class Fault:
         if run_id in self.target.read_text().split():
             if self.delay_us == 0:
                 _die()
-            threading.Thread(target=self._die_later, daemon=True).start()
-
-    def _die_later(self) -> None:
-        time.sleep(self.delay_us / 1_000_000)
-        _die()
+            threading.Timer(self.delay_us / 1_000_000, _die).start()
 
 
 @dataclass(slots=True)
