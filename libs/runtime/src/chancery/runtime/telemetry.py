@@ -154,14 +154,18 @@ class SpansFile(SpanExporter):
     def __init__(self, service: str, path: Path) -> None:
         """Write spans of `service` to `path`, which several processes may share."""
         self._service = service
-        self._path = path
+        # Opened for as long as the process lives: opening takes longer than writing.
+        self._file = path.open("ab", buffering=0)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Append one line per span in one write."""
         lines = b"".join(canonical_bytes(self._fields(item)) + b"\n" for item in spans)
-        with self._path.open("ab", buffering=0) as file:
-            file.write(lines)
+        self._file.write(lines)
         return SpanExportResult.SUCCESS
+
+    def shutdown(self) -> None:
+        """Close the file."""
+        self._file.close()
 
     def _fields(self, item: ReadableSpan) -> dict[str, str | int | float | dict[str, str] | None]:
         context = item.get_span_context()
