@@ -18,7 +18,7 @@ from fastapi.responses import StreamingResponse
 
 from chancery.bus.connection import Connection, connect
 from chancery.bus.publish import Outgoing, publish_message
-from chancery.gateway.domain.bell import Bell
+from chancery.gateway.adapters import Bell
 from chancery.kernel.ids import random_id
 from chancery.runtime.http import serving
 from chancery.runtime.process import run

@@ -49,6 +49,8 @@ def unqualified_tables(text: str) -> Iterator[Finding]:
     for statement in _parsed(text):
         known = {item.alias_or_name for item in statement.find_all(exp.CTE)}
         for table in statement.find_all(exp.Table):
+            if isinstance(table.parent, exp.Lock):
+                continue  # FOR UPDATE OF names an alias of the statement
             if table.name and not table.db and table.name not in known and _is_stored(table):
                 yield Finding(0, f"names the table {table.name} without its schema")
 

@@ -42,6 +42,11 @@ PLANTED: tuple[tuple[Check, str, str], ...] = (
         "DELETE FROM b WHERE a = $1",
         "SELECT a FROM unnest($1::text[]) a",
     ),
+    (
+        queries.unqualified_tables,
+        "SELECT b.a FROM b AS b FOR UPDATE OF b",
+        "SELECT b.a FROM release.a AS b FOR UPDATE OF b",
+    ),
     (queries.stars, "SELECT * FROM release.a", "SELECT count(*) FROM release.a"),
     (queries.stars, "SELECT b.* FROM release.a b", "SELECT 2 * 3 AS six"),
     (queries.stars, "DELETE FROM release.a RETURNING *", "DELETE FROM release.a RETURNING b"),

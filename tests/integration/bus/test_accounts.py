@@ -341,7 +341,10 @@ async def test_a_nudge_reaches_the_gateway_and_nobody_else(logins: Logins) -> No
 
     subject = topology.nudge_subject("t1", "r1")
     for service in ("gateway", "retrieval"):
-        await logins[service].subscribe(subject, listen(service))  # pyright: ignore[reportArgumentType]
+        await logins[service].subscribe(
+            subject,
+            listen(service),  # pyright: ignore[reportArgumentType]
+        )
         await logins[service].client.flush()
 
     await logins["retrieval"].send(subject, b"")

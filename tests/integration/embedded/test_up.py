@@ -295,7 +295,9 @@ async def _remember(up: Up) -> None:
     client = Client()
     await client.connect(_admin_url(up))
     stream = JetStreamContext(client)
-    await stream.add_stream(StreamConfig(name="KEEP", subjects=["keep"]))  # pyright: ignore[reportUnknownMemberType]
+    await stream.add_stream(  # pyright: ignore[reportUnknownMemberType]
+        StreamConfig(name="KEEP", subjects=["keep"])
+    )
     await stream.publish("keep", b"kept", timeout=5)
     await client.close()
 

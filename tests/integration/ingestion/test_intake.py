@@ -15,6 +15,7 @@ from typing import Any
 import nats.errors
 import pytest
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from chancery.bus.accounts import SERVICE_API_PREFIX
 from chancery.bus.connection import Connection, connect
@@ -201,17 +202,10 @@ async def who_holds(access: NatsAccess, text: bytes) -> set[str]:
         }
 
 
-async def ignore(_message: object) -> None:
-    """Take a message that must not come."""
-
-
-@pytest.mark.req("EV-9")
-async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
-    desk: Invitation, nats_access: NatsAccess
-) -> None:
-    errors: list[str] = []
+def foreign_subjects() -> list[str]:
+    """Return subjects that no producer may reach."""
     direct = f"{SERVICE_API_PREFIX}.DIRECT.GET.{OUTCOMES}.{outcome_subject('other', 'e1')}"
-    foreign = [
+    return [
         intake_subject("other", "desk", SourceSubmitted.TYPE),
         intake_subject(TENANT, "admin", SourceSubmitted.TYPE),
         "authority.default.source.s1",
@@ -224,6 +218,19 @@ async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
         f"$JS.API.STREAM.MSG.GET.{INTAKE}",
         f"$JS.API.STREAM.PURGE.{INTAKE}",
     ]
+
+
+@pytest.mark.req("EV-9")
+async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
+    desk: Invitation, nats_access: NatsAccess
+) -> None:
+    errors: list[str] = []
+    overheard: list[str] = []
+
+    async def overhear(message: Msg) -> None:
+        overheard.append(message.subject)
+
+    foreign = foreign_subjects()
     async with (
         connect(nats_access.url, name="tests") as admin,
         client_of(desk, errors) as client,
@@ -232,7 +239,7 @@ async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
         for subject in foreign:
             await client.publish(subject, b"{}")
         for pattern in ("_INBOX.>", outcome_subject("other", "*"), ">"):
-            await Connection(client).subscribe(pattern, ignore)
+            await Connection(client).subscribe(pattern, overhear)
         own = intake_subject(TENANT, "desk", SourceSubmitted.TYPE)
         for target in foreign:
             await client.publish(own, b"{}", reply=target)
@@ -249,6 +256,7 @@ async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
         after = {each.name: (await last_sequence(admin, each.name)).last for each in STREAMS}
         subjects = {each.subject async for each in read_subject(admin, INTAKE, ">")}
 
+    assert overheard == []
     assert subjects == {own}
     assert after == {**before, INTAKE: count, OUTCOMES: before[OUTCOMES] + len(foreign)}
     assert await eventually(lambda: len(errors) >= len(foreign) + 3)

@@ -115,7 +115,8 @@ def actor(role: Role | None, *, principal_id: str = "pat", tenant_admin: bool = 
 ids = st.from_regex(r"[A-Za-z0-9_-]{1,12}", fullmatch=True)
 shas = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
 titles = st.text(min_size=1, max_size=30)
-moments = st.datetimes(datetime(2000, 1, 1), datetime(2999, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+FIRST, LAST = datetime(2000, 1, 1), datetime(2999, 1, 1)  # noqa: DTZ001 - bounds have no zone
+moments = st.datetimes(FIRST, LAST, timezones=st.just(UTC))
 cells = st.one_of(st.integers(-(2**53) + 1, 2**53 - 1), st.booleans(), st.text(max_size=8))
 visibilities = st.sampled_from(("workspace", "restricted", "private"))
 roles = st.sampled_from(("reader", "curator", "publisher", "admin"))

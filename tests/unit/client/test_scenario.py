@@ -9,42 +9,47 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chancery.client.demo.scenario import Document, Scenario, draw_scenario
-from chancery.events.authority import Measure
-from chancery.evidence.sentences import sentences
-from chancery.execution.domain.selection import Card, Material, Sentence, choose
-from chancery.execution.domain.words import Stemmer, stemmer
+from chancery.events.run import Bounds
+from chancery.evidence.manifest import MeasureCard
+from chancery.execution.adapters import ExtractiveSelector
+from chancery.execution.ports import OfferedMeasure, Passage, Question, SelectedMeasure
 
-SOURCES_MAX = 8
 SEEDS = st.integers(min_value=0, max_value=2**32)
 
 
-def candidates(document: Document, stems: Stemmer) -> list[Sentence]:
-    text = document.text
-    return [
-        Sentence(
-            document.source_id, 1, "part", start, end, 0, frozenset(stems.stems(text[start:end]))
-        )
-        for start, end in sentences(text, 0, len(text))
-    ]
+def passage(document: Document) -> Passage:
+    """Return a document as one gathered passage."""
+    return Passage(document.source_id, 1, "part", (0, len(document.text)), document.text)
 
 
-def card(scenario: Scenario, measure: Measure, stems: Stemmer) -> Card:
-    words = (measure.name, measure.description, *measure.synonyms, scenario.dataset.label)
-    key = scenario.dataset.dataset_id
-    return Card(key, measure.name, frozenset(stems.stems(" ".join(words))))
+def offered(scenario: Scenario) -> OfferedMeasure:
+    """Return the declared measure as it is gathered."""
+    measure, dataset = scenario.dataset.measure, scenario.dataset
+    card = MeasureCard(
+        name=measure.name,
+        description=measure.description,
+        synonyms=measure.synonyms,
+        label=dataset.label,
+        sql="SELECT 1",
+        aggregate=measure.aggregate,
+        column=measure.column,
+    )
+    return OfferedMeasure(dataset.dataset_id, 1, card)
 
 
-def answers(scenario: Scenario, question: str, *, without_grant: bool = False) -> list[str]:
-    stems = stemmer(scenario.language)
+async def answers(scenario: Scenario, question: str, *, without_grant: bool = False) -> list[str]:
+    """Return what the selector of the product picks for a question of the scenario."""
     documents = [scenario.terms] if without_grant else [scenario.ownership, scenario.terms]
     texts = {each.source_id: each.text for each in documents}
-    material = Material(
-        tuple(item for each in documents for item in candidates(each, stems)),
-        (card(scenario, scenario.dataset.measure, stems),),
+    picks = await ExtractiveSelector().select(
+        Question(question, scenario.language, Bounds()),
+        [passage(each) for each in documents],
+        [offered(scenario)],
     )
-    picks = choose(question, material, stems, sources_max=SOURCES_MAX).picks
     return [
-        texts[pick.key][pick.start : pick.end] if isinstance(pick, Sentence) else pick.name
+        pick.measure.card.name
+        if isinstance(pick, SelectedMeasure)
+        else texts[pick.key][slice(*pick.span)]
         for pick in picks
     ]
 
@@ -61,14 +66,14 @@ def test_the_story_of_the_documentation_is_the_qualification() -> None:
 
 @given(SEEDS)
 @settings(max_examples=150, deadline=None)
-def test_each_question_is_answered_by_what_its_scenario_expects(seed: int) -> None:
+async def test_each_question_is_answered_by_what_its_scenario_expects(seed: int) -> None:
     scenario = draw_scenario(seed)
     expected = [scenario.ownership.quote, scenario.terms.quote, scenario.dataset.measure.name]
 
-    assert answers(scenario, scenario.ownership_question) == [scenario.ownership.quote]
-    assert answers(scenario, scenario.mixed_question) == expected
-    assert answers(scenario, scenario.unanswerable_question) == []
-    assert answers(scenario, scenario.ownership_question, without_grant=True) == []
+    assert await answers(scenario, scenario.ownership_question) == [scenario.ownership.quote]
+    assert await answers(scenario, scenario.mixed_question) == expected
+    assert await answers(scenario, scenario.unanswerable_question) == []
+    assert await answers(scenario, scenario.ownership_question, without_grant=True) == []
 
 
 @given(SEEDS)

@@ -222,7 +222,9 @@ async def edge() -> Edge:
         workspace = CreateWorkspace(workspace_id=name, title=name)
         await executor.execute(access.CREATE_WORKSPACE, request(workspace, key=f"create {name}"))
     for principal, role in (("desk", "publisher"), ("reading", "reader")):
-        member = AddMember(workspace_id="ws", principal=principal, role=role)  # pyright: ignore[reportArgumentType]
+        member = AddMember.model_validate(
+            {"workspace_id": "ws", "principal": principal, "role": role}
+        )
         await executor.execute(access.ADD_MEMBER, request(member, key=principal))
     intake = Intake(executor, blobs, outcomes, 1024 * 1024)
     return Edge(log, executor, intake, outcomes, blobs)

@@ -59,6 +59,7 @@ def test_an_accepted_feature_passes_gate_lineage_and_binder(feature: str, sql: s
     with open_twin() as twin:
         create_tables(twin, planned.tables)
         check_reads(twin, planned.query.canonical_sql, planned.reads, flat=planned.flat)
+        assert twin.describe(planned.query.canonical_sql)
 
 
 @pytest.mark.req("CR-21")

@@ -170,7 +170,8 @@ def _written(engine: Engine, source: str, columns: Sequence[Column], row_count: 
             f"COPY (SELECT {taken} FROM {source}) TO '/dev/fd/{file.fileno()}'"  # noqa: S608
             " (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
         )
-        kept = engine.describe(f"SELECT * FROM read_parquet('/dev/fd/{file.fileno()}')")  # noqa: S608
+        source = f"/dev/fd/{file.fileno()}"
+        kept = engine.describe(f"SELECT * FROM read_parquet('{source}')")  # noqa: S608
         file.seek(0)
         return Snapshot(file.read(), tuple(column_of(*each) for each in kept), row_count)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from chancery.bus.connection import Connection
 from chancery.bus.load import last_message
@@ -14,7 +15,6 @@ from chancery.bus.request import ask
 from chancery.events.envelope import Event
 from chancery.events.requests import Request
 from chancery.events.topology import LAST_NUDGE, RUNS, nudge_subject, query_subject
-from chancery.gateway.domain.bell import Bell
 from chancery.gateway.ports import Nudge, Sent, Told
 from chancery.kernel.errors import Unavailable
 
@@ -27,6 +27,9 @@ QUERY_TIMEOUT_S = 45.0
 
 PUBLISH_TIMEOUT_S = 5.0
 _STATEMENTS = query_subject("execution", "sql")
+
+GATHER_S: Final = 0.05
+"""How long rows before a run's end may wait for others: each read of them is a disclosure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,30 @@ class BusAnnouncements:
             stored = await last_message(self.connection, RUNS, subject)
             if stored is None or stored.message_id != event.id:
                 raise
+
+
+@dataclass(frozen=True, slots=True)
+class Bell:
+    """Rung by nudges, waited for by one stream of events."""
+
+    gather_s: float = GATHER_S
+    _rung: asyncio.Event = field(default_factory=asyncio.Event)
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def ring(self, *, is_last: bool) -> None:
+        """Say that there is something new; after the last of a run nothing is waited for."""
+        self._rung.set()
+        if is_last:
+            self._ended.set()
+
+    async def wait(self, timeout_s: float) -> None:
+        """Return `gather_s` after the next ring, at once at the last, else after `timeout_s`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._rung.wait()
+            async with asyncio.timeout(self.gather_s):
+                await self._ended.wait()
+        self._rung.clear()
 
 
 @dataclass(frozen=True, slots=True)

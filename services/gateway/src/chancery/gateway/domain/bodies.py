@@ -213,6 +213,13 @@ class CheckReply(BaseModel):
     extraction_sha256: str
 
 
+class RetriedReply(BaseModel):
+    """The generation that answers a question once more."""
+
+    run_id: str
+    generation: int
+
+
 class PostedReply(BaseModel):
     """The run that answers a question."""
 

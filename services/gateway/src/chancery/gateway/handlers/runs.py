@@ -11,10 +11,11 @@ from fastapi import APIRouter, Header, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from chancery.events import queries
+from chancery.events import commands, queries
 from chancery.events.envelope import Envelope, Event
-from chancery.events.run import RunCancelled
+from chancery.events.run import RunCancelled, RunRequested
 from chancery.events.topology import run_subject
+from chancery.gateway.domain.bodies import RetriedReply
 from chancery.gateway.domain.frames import HEARTBEAT, frame, resume_after
 from chancery.gateway.handlers.edge import Context, Here, PathId, disclosed
 from chancery.gateway.ports import Nudge
@@ -55,11 +56,12 @@ async def read_bundle(run: PathId, here: Here) -> Response:
 @router.post("/{run}/cancel", status_code=202)
 async def cancel_run(run: PathId, here: Here) -> dict[str, str]:
     """Give a run up; stages that are still at work become void."""
-    await _document(here, "run", run)
+    document = await _document(here, "run", run)
+    generation = as_object(parse_json(document.json_text.encode()))["generation"]
     caller = here.call.caller
     data = RunCancelled(run_id=run, credential_id=caller.credential_id)
     envelope = Envelope(
-        id=derived_id("cancelled", caller.tenant, run),
+        id=derived_id("cancelled", caller.tenant, run, str(generation)),
         source="/chancery/gateway",
         type=data.TYPE,
         subject=run,
@@ -72,6 +74,43 @@ async def cancel_run(run: PathId, here: Here) -> dict[str, str]:
     subject = run_subject(caller.tenant, run, "cancelled")
     await here.edge.announcements.announce(subject, Event(envelope=envelope, data=data))
     return {"run_id": run}
+
+
+@router.post("/{run}/retry", status_code=202)
+async def retry_run(run: PathId, here: Here) -> RetriedReply:
+    """Answer the question once more; earlier receipts stay, the newest generation is shown."""
+    command = commands.RetryRun(run_id=run)
+    retried = await here.command("release", "retry-run", command, commands.RunRetried)
+    asked, caller = retried.asked, here.call.caller
+    data = RunRequested(
+        run_id=run,
+        workspace_id=retried.workspace_id,
+        conversation_id=asked.conversation_id,
+        message=retried.message,
+        credential_id=retried.credential_id,
+        question_sha256=asked.question_sha256,
+        sources=asked.sources,
+        items=asked.items,
+        datasets=asked.datasets,
+        files=asked.files,
+        mode=asked.mode,
+        bounds=asked.bounds,
+    )
+    envelope = Envelope(
+        id=derived_id("requested", caller.tenant, run, str(retried.generation)),
+        source="/chancery/gateway",
+        type=data.TYPE,
+        subject=run,
+        time=retried.requested_at,
+        tenant=caller.tenant,
+        actor=caller.principal,
+        correlationid=run,
+        traceparent=here.call.traceparent,
+        requestsha256=here.call.request_sha256,
+    )
+    subject = run_subject(caller.tenant, run, "requested")
+    await here.edge.announcements.announce(subject, Event(envelope=envelope, data=data))
+    return RetriedReply(run_id=run, generation=retried.generation)
 
 
 @router.get("/{run}/events", response_class=StreamingResponse)

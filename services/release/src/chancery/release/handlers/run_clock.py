@@ -76,9 +76,11 @@ class RunClock:
             while True:
                 sequence = await self._advisories.get()
                 stored = await message_at(self.bus, RUNS, sequence)
-                tokens = [] if stored is None else stored.subject.split(".")
-                if len(tokens) == 4 and tokens[3] in _STAGES:  # noqa: PLR2004 - run, tenant, id, stage
-                    await self.expire(tokens[1], tokens[2], "parked")
+                match [] if stored is None else stored.subject.split("."):
+                    case [_, tenant, run_id, stage] if stage in _STAGES:
+                        await self.expire(tenant, run_id, "parked")
+                    case _:
+                        continue
 
     async def expire(self, tenant: str, run_id: str, reason: Reason) -> None:
         """End a run that is still open: say so on the stream, then seal the refusal.
