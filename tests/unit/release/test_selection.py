@@ -29,6 +29,7 @@ from chancery.release.domain.selection import (
     checked_preview,
     entries_used,
     gathered_pins,
+    query_name,
     select,
 )
 from chancery.release.errors import InvalidSelection
@@ -203,7 +204,7 @@ def test_a_value_pins_the_columns_that_its_statement_reads() -> None:
         row=0,
         column=0,
     )
-    evidence = Evidence({}, {(value.query_sha256, value.preview_sha256): query})
+    evidence = Evidence({}, {query_name(value): query})
 
     found = select(
         "acme",
@@ -215,3 +216,65 @@ def test_a_value_pins_the_columns_that_its_statement_reads() -> None:
 
     assert found.pinned == (Pinned("dataset", "data", 1, ("amount",), ()),)
     assert [cell.result for cell in found.cells] == [0]
+
+
+def stated(
+    sql: str, *columns: tuple[str, str], value: str = "4000", entries: tuple[str, ...] = ("orders",)
+) -> Selected:
+    """Return what is selected when the first cell of a recorded preview is stated of `entries`."""
+    query = recorded(sql, *columns, value=value)
+    used = [
+        (
+            ProposedValue(
+                key=name,
+                snapshot=1,
+                query_sha256=sha256_hex(query.sql.encode()),
+                preview_sha256=sha256_hex(query.preview),
+                row=0,
+                column=0,
+            ),
+            ENTRY.model_copy(update={"kind": "dataset", "key": name, "id": name, "revision": 1}),
+        )
+        for name in entries
+    ]
+    evidence = Evidence({}, {query_name(item): query for item, _ in used})
+    pins = tuple(Pinned("dataset", name, 1) for name in entries)
+    return select("acme", used, evidence, gathered=pins, engine="duckdb/1")
+
+
+@pytest.mark.req("KO-2", "KO-4")
+@pytest.mark.parametrize("entries", [("orders", "costs"), ("costs", "orders"), ("costs",)])
+def test_a_result_is_stated_of_no_other_dataset_than_the_one_it_was_read_from(
+    entries: tuple[str, ...],
+) -> None:
+    sql, column = "SELECT sum(amount) FROM orders", ("sum(amount)", "HUGEINT")
+    assert len(stated(sql, column).facts) == 1
+
+    with pytest.raises(Rejected):
+        stated(sql, column, entries=entries)
+
+
+@pytest.mark.req("KO-2", "KO-4")
+@pytest.mark.parametrize(
+    ("sql", "duckdb_type", "value", "honest"),
+    [
+        ("SELECT sum(amount) FROM orders", "VARCHAR", "all is well", ("HUGEINT", "4000")),
+        ("SELECT sum(amount) FROM orders", "HUGEINT", "all is well", ("HUGEINT", "-3")),
+        ("SELECT sum(amount) FROM orders", "HUGEINT", "4000 ", ("HUGEINT", "4000")),
+        ("SELECT sum(amount) FROM orders", "HUGEINT", "04000", ("HUGEINT", "0")),
+        ("SELECT sum(amount) FROM orders", "FOO", "4000", ("HUGEINT", "4000")),
+        ("SELECT max(amount) FROM orders", "VARCHAR", "all is well", ("BIGINT", "2750")),
+        ("SELECT count(*) FROM orders", "VARCHAR", "all is well", ("BIGINT", "2")),
+        ("SELECT amount FROM orders", "VARCHAR", "all is well", ("BIGINT", "1250")),
+        ("SELECT region FROM orders", "BIGINT", "7", ("VARCHAR", "north")),
+    ],
+)
+def test_a_preview_cannot_hold_what_its_statement_cannot_give(
+    sql: str, duckdb_type: str, value: str, honest: tuple[str, str]
+) -> None:
+    assert len(stated(sql, ("cell", honest[0]), value=honest[1]).facts) == 1
+
+    with pytest.raises(InvalidSelection) as refused:
+        stated(sql, ("cell", duckdb_type), value=value)
+
+    assert refused.value.code == "value_malformed"

@@ -11,7 +11,14 @@ from chancery.evidence.bundle import ROWS_BYTES_MAX
 from chancery.evidence.manifest import DatasetManifest, Manifest, check_text
 from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.kernel.errors import Corrupt, NotFound, Unavailable
-from chancery.release.domain.selection import Document, Evidence, Pin, Query, Selection
+from chancery.release.domain.selection import (
+    Document,
+    Evidence,
+    Pin,
+    Query,
+    Selection,
+    query_name,
+)
 from chancery.release.errors import InvalidSelection
 from chancery.store.blobs import Blobs
 
@@ -56,7 +63,7 @@ class EvidenceReader:
         """
         quoted = {entry.key: entry for item, entry in used if isinstance(item, ProposedQuote)}
         valued = {
-            (item.query_sha256, item.preview_sha256): (item, entry)
+            query_name(item): (item, entry)
             for item, entry in used
             if isinstance(item, ProposedValue)
         }

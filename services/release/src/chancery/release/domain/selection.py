@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from chancery.authority.release import Pinned
 from chancery.events.run import (
@@ -23,6 +24,7 @@ from chancery.evidence.receipt import Execution, SourceReference, ValueReference
 from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.kernel.canonical import Json, parse_json
 from chancery.kernel.errors import Corrupt, Rejected
+from chancery.release.domain.stated import check_stated
 from chancery.release.errors import InvalidSelection
 from chancery.tabular import values
 from chancery.tabular.jobs import row_of
@@ -32,6 +34,9 @@ from chancery.tabular.schema import TableSchema, visible_columns
 from chancery.tabular.tree import as_items, as_object, as_text
 
 Selection = ProposedQuote | ProposedValue
+
+QueryName: TypeAlias = tuple[str, str, str]
+"""A dataset's key with the hashes of a statement and its preview."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +67,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What release loaded by pinned hashes: documents by key, queries by their two hashes."""
+    """What release loaded by pinned hashes: documents by key, queries by `query_name`."""
 
     documents: Mapping[str, Document]
-    queries: Mapping[tuple[str, str], Query]
+    queries: Mapping[QueryName, Query]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +183,11 @@ def visible_table(entry: ScopeEntry, manifest: DatasetManifest) -> TableSchema:
     return TableSchema(entry.id, visible_columns(manifest.columns, entry.hidden_columns))
 
 
+def query_name(selection: ProposedValue) -> QueryName:
+    """Return what a value's query goes by: the same statement over another dataset is another."""
+    return (selection.key, selection.query_sha256, selection.preview_sha256)
+
+
 class _Builder:
     """Collects facts, and each query and dataset once."""
 
@@ -188,7 +198,7 @@ class _Builder:
         self._facts: list[Fact] = []
         self._sources: dict[tuple[str, str], SourceReference] = {}
         self._executions: list[Execution] = []
-        self._previews: dict[tuple[str, str], tuple[Preview, Plan]] = {}
+        self._previews: dict[QueryName, tuple[Preview, Plan]] = {}
         self._cells: list[ValueReference] = []
         self._columns: dict[str, set[str]] = {}
         self._filters: dict[str, ScopeEntry] = {}
@@ -221,9 +231,9 @@ class _Builder:
 
     def add_value(self, selection: ProposedValue, entry: ScopeEntry) -> None:
         """Derive a value's label and eligibility again and take its cell."""
-        name = (selection.query_sha256, selection.preview_sha256)
-        preview, planned = self._preview(name, entry)
+        preview, planned = self._preview(query_name(selection), entry)
         value = value_at(preview, selection.row, selection.column)
+        check_stated(value, planned.tables)
         execution = Execution(
             key=entry.key,
             snapshot=entry.revision,
@@ -271,7 +281,7 @@ class _Builder:
             tuple(self._with_columns(pin) for pin in gathered),
         )
 
-    def _preview(self, name: tuple[str, str], entry: ScopeEntry) -> tuple[Preview, Plan]:
+    def _preview(self, name: QueryName, entry: ScopeEntry) -> tuple[Preview, Plan]:
         if name not in self._previews:
             query = self._evidence.queries[name]
             table = visible_table(entry, query.manifest)

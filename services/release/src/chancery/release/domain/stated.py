@@ -1,0 +1,54 @@
+"""What a statement can give, whatever its recorded preview says: a type and a form of values.
+
+A preview is bytes that another service stored. A sum that is a sentence never came from DuckDB, and
+would put words into the answer that nobody published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chancery.release.errors import InvalidSelection
+from chancery.tabular.eligibility import Native
+from chancery.tabular.preview import NativeValue
+from chancery.tabular.schema import TableSchema, family_of
+from chancery.tabular.values import Unrepresentable, parse
+
+_COUNTED = "BIGINT"
+_NUMBERS = frozenset({"integer", "decimal", "double"})
+
+
+def check_stated(value: NativeValue, tables: Iterable[TableSchema]) -> None:
+    """Refuse a value that the native fact it claims to be cannot have.
+
+    Raises:
+        InvalidSelection: with code `value_malformed`.
+    """
+    if not _has_type(value.type, value.native, tables):
+        raise _malformed()
+    try:
+        parse(value.value, value.type)
+    except Unrepresentable as error:
+        raise _malformed() from error
+
+
+def _has_type(duckdb_type: str, native: Native, tables: Iterable[TableSchema]) -> bool:
+    if native.aggregate == "COUNT":
+        return duckdb_type == _COUNTED
+    if native.aggregate in {None, "MIN", "MAX"}:
+        return duckdb_type in _types_of(native, tables)
+    return family_of(duckdb_type) in _NUMBERS
+
+
+def _types_of(native: Native, tables: Iterable[TableSchema]) -> set[str]:
+    columns = (
+        None if native.column is None else table.column(native.column)
+        for table in tables
+        if table.name == native.table
+    )
+    return {column.duckdb_type for column in columns if column is not None}
+
+
+def _malformed() -> InvalidSelection:
+    message = "a recorded value is not one that its statement can give"
+    return InvalidSelection(message, code="value_malformed")
