@@ -167,14 +167,11 @@ class _DyingSeal:
         self.around.has_inserted = True
 
 
-class DyingSealRun(SealRun):
-    """The handler of `proposed`, with a death before its first step."""
-
-    async def __call__(self, event: Event, delivery: Delivery) -> None:
-        """Seal the answer or the refusal."""
-        if isinstance(event.data, RunProposed):
-            FAULT.reach("1 before validating", event.data.run_id)
-        await SealRun.__call__(self, event, delivery)
+async def validate_or_die(self: SealRun, event: Event, _: Delivery) -> None:
+    """Seal the answer or the refusal, with a death before the first step."""
+    if isinstance(event.data, RunProposed):
+        FAULT.reach("1 before validating", event.data.run_id)
+    await validate(self, event, _)
 
 
 def with_deaths(parts: app.Parts, fault: Fault) -> app.Parts:
@@ -187,13 +184,7 @@ def with_deaths(parts: app.Parts, fault: Fault) -> app.Parts:
         desk=DyingDesk(ending.sealer.desk, fault),
         position=passing,
     )
-    seal = DyingSealRun(
-        parts.seal.runs,
-        parts.seal.stages,
-        parts.seal.evidence,
-        replace(ending, sealer=sealer),
-    )
-    return replace(parts, seal=seal)
+    return replace(parts, seal=replace(parts.seal, ending=replace(ending, sealer=sealer)))
 
 
 async def create_dying_parts(resources: app.Resources) -> app.Parts:
@@ -221,9 +212,11 @@ def _fault() -> Fault:
 
 
 create_parts = app.create_parts
+validate = SealRun.__call__
 FAULT = _fault()
 
 if __name__ == "__main__":
     app.create_parts = create_dying_parts
     relay.publish_message = relay_or_die
+    SealRun.__call__ = validate_or_die
     sys.exit(start("release", ReleaseSettings, app.serve))

@@ -38,6 +38,8 @@ from chancery.events.commands import (
     CreateConversation,
     MessagePosted,
     PostMessage,
+    RetryRun,
+    RunRetried,
 )
 from chancery.events.envelope import Envelope, Event, EventData
 from chancery.events.index import RevisionExtracted, RevisionReady
@@ -266,13 +268,34 @@ class World:
         await self.tell(requested.run_id, "requested", requested, actor=who)
         return requested.run_id
 
-    async def admitted(self, run_id: str) -> RunAdmitted:
+    async def retry(self, run_id: str, *, who: str = "anna", key: str = "") -> RunRetried:
+        """Ask once more, as the gateway would."""
+        subject = command_subject("release", "retry-run")
+        retried = await self.request(subject, RetryRun(run_id=run_id), RunRetried, who=who, key=key)
+        asked = retried.asked
+        requested = RunRequested(
+            run_id=run_id,
+            workspace_id=retried.workspace_id,
+            conversation_id=asked.conversation_id,
+            message=retried.message,
+            credential_id=retried.credential_id,
+            question_sha256=asked.question_sha256,
+            sources=asked.sources,
+            bounds=asked.bounds,
+            mode=asked.mode,
+        )
+        await self.tell(run_id, "requested", requested, actor=who)
+        return retried
+
+    async def admitted(self, run_id: str, *, generation: int = 1) -> RunAdmitted:
         """Wait for what release admitted."""
 
         async def find() -> RunAdmitted | None:
             stored = await last_message(self.bus, RUNS, run_subject(TENANT, run_id, "admitted"))
             data = None if stored is None else decode(stored.payload).data
-            return data if isinstance(data, RunAdmitted) else None
+            if not isinstance(data, RunAdmitted) or data.generation != generation:
+                return None
+            return data
 
         found = await eventually(find)
         assert found is not None
@@ -310,7 +333,7 @@ class World:
             run_id=admitted.run_id,
             generation=admitted.generation,
             lease=admitted.lease,
-            selector="extractive/1",
+            selector="extractive",
             selections=selections,
         )
         await self.tell(admitted.run_id, "proposed", data)

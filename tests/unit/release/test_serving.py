@@ -12,6 +12,7 @@ from chancery.release.handlers.commands import Commands
 from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.event_rows import RowsOfRun
 from chancery.release.handlers.questions import Questions
+from chancery.release.handlers.retrying import Retrying
 from chancery.release.handlers.serving import serve_commands, serve_disclosures, serve_questions
 
 BodyT = TypeVar("BodyT", bound=Message)
@@ -41,7 +42,7 @@ def test_release_serves_exactly_its_requests() -> None:
         each.subject: (each.request, each.reply) for each in REQUESTS if each.server == "release"
     }
 
-    serve_commands(recorder, Commands.__new__(Commands))
+    serve_commands(recorder, Commands.__new__(Commands), Retrying.__new__(Retrying))
     serve_questions(recorder, Questions.__new__(Questions))
     serve_disclosures(recorder, Disclosures.__new__(Disclosures), RowsOfRun.__new__(RowsOfRun))
 

@@ -221,6 +221,23 @@ class MessagePosted(Message):
     requested_at: Moment
 
 
+class RetryRun(Message):
+    """Answer a question of the caller once more, in a new generation of its run."""
+
+    run_id: Id
+
+
+class RunRetried(Message):
+    """The new generation and what `run.requested` has to say; a repeat returns the same."""
+
+    generation: int = Field(ge=2)
+    message: int = Field(ge=1)
+    workspace_id: Id
+    requested_at: Moment
+    credential_id: Id
+    asked: PostMessage
+
+
 class CheckUpload(Message):
     """Ask, before bytes are stored, whether the caller may publish to a source or dataset."""
 

@@ -69,6 +69,7 @@ REQUESTS: Final[tuple[RequestTopic, ...]] = (
         "release",
         ("create-conversation", "CreateConversation", "ConversationCreated"),
         ("post-message", "PostMessage", "MessagePosted"),
+        ("retry-run", "RetryRun", "RunRetried"),
     ),
     *_queries(
         "release",

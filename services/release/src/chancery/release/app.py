@@ -47,6 +47,7 @@ from chancery.release.handlers.projections import Projections, Say, Verb
 from chancery.release.handlers.proposed import SealRun
 from chancery.release.handlers.questions import Questions
 from chancery.release.handlers.requested import AdmitRun
+from chancery.release.handlers.retrying import Retrying
 from chancery.release.handlers.run_clock import RunClock
 from chancery.release.handlers.run_events import RunEvents
 from chancery.release.handlers.sealer import Sealer
@@ -87,6 +88,7 @@ class Parts:
     seal: SealRun
     stages: RunEvents
     commands: Commands
+    retry: Retrying
     questions: Questions
     disclosures: Disclosures
     rows: RowsOfRun
@@ -143,6 +145,7 @@ def _assembled(
         seal=SealRun(runs, stages, evidence, ending),
         stages=stages,
         commands=Commands(gate, conversations),
+        retry=Retrying(gate, runs, conversations),
         questions=Questions(gate, reader),
         disclosures=Disclosures(discloser, conversations, bundles),
         rows=RowsOfRun(runs, discloser),
@@ -190,7 +193,7 @@ def register(service: Service, parts: Parts, pool: Pool, *, workers: int) -> Non
         (topology.RELEASE_ACTIVITY, parts.stages.activity),
     ):
         service.worker(consumer(name), handler, parking=parking, workers=workers)
-    serve_commands(service, parts.commands)
+    serve_commands(service, parts.commands, parts.retry)
     serve_questions(service, parts.questions)
     serve_disclosures(service, parts.disclosures, parts.rows)
 

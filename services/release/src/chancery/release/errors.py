@@ -8,6 +8,7 @@ Tree::
     ├── RunVoid            the event belongs to no run, or repeats it wrongly
     └── InvalidSelection   what a selector proposed does not stand up to release's own records
     Conflict
+    ├── RunStillOpen       a run is retried only after it has ended
     ├── KeyReused          the idempotency key named another request before
     └── AlreadySealed      another release of the generation was first
     Unavailable
@@ -28,6 +29,12 @@ class KeyReused(Conflict):
     """The Idempotency-Key was used before with another body."""
 
     code = "idempotency_key_reused"
+
+
+class RunStillOpen(Conflict):
+    """The run has not ended; a retry is a generation after that."""
+
+    code = "run_open"
 
 
 class AlreadySealed(Conflict):

@@ -19,6 +19,7 @@ from chancery.gateway.domain.bodies import RetriedReply
 from chancery.gateway.domain.frames import HEARTBEAT, frame, resume_after
 from chancery.gateway.handlers.edge import Context, Here, PathId, disclosed
 from chancery.gateway.ports import Nudge
+from chancery.kernel.canonical import parse_json
 from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.kernel.ids import derived_id
@@ -57,11 +58,10 @@ async def read_bundle(run: PathId, here: Here) -> Response:
 async def cancel_run(run: PathId, here: Here) -> dict[str, str]:
     """Give a run up; stages that are still at work become void."""
     document = await _document(here, "run", run)
-    generation = as_object(parse_json(document.json_text.encode()))["generation"]
     caller = here.call.caller
     data = RunCancelled(run_id=run, credential_id=caller.credential_id)
     envelope = Envelope(
-        id=derived_id("cancelled", caller.tenant, run, str(generation)),
+        id=derived_id("cancelled", caller.tenant, run, _generation_of(document)),
         source="/chancery/gateway",
         type=data.TYPE,
         subject=run,
@@ -143,6 +143,12 @@ class _Stream(StreamingResponse):
         """Send the events."""
         async with self._behind:
             await super().__call__(scope, receive, send)
+
+
+def _generation_of(document: queries.Document) -> str:
+    """Return the generation that a document is about, so that each can be cancelled once."""
+    parsed = parse_json(document.json_text)
+    return str(parsed.get("generation")) if isinstance(parsed, dict) else ""
 
 
 async def _document(here: Context, noun: str, run_id: str) -> queries.Document:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import starmap
 from typing import Any
 
+import asyncpg
 from pydantic import ValidationError
 
 from chancery.events.run import Bounds
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
-from chancery.release.domain.runs import EventRecord, Run, Told
+from chancery.release.domain.runs import EventRecord, Generation, Retry, Run, Told
+from chancery.release.errors import RunStillOpen
 from chancery.store.pool import Connection, Pool, translate_errors
 from chancery.store.queries import load_queries
 
 _QUERIES = load_queries("chancery.release")
 _READ_RUN = _QUERIES["read_run"]
 _LOCK_RUN = _QUERIES["lock_run"]
+_READ_RETRY = _QUERIES["read_retry"]
+_RETRY_RUN = _QUERIES["retry_run"]
 _ADMIT_RUN = _QUERIES["admit_run"]
 _KEEP_GATHERED = _QUERIES["keep_gathered"]
 _KEEP_PROPOSED = _QUERIES["keep_proposed"]
@@ -46,7 +51,7 @@ class Runs:
         """Give a requested run its lease and scope; False when it has moved on."""
         with translate_errors():
             moved: bool = await self.pool.fetchval(
-                _ADMIT_RUN, run.tenant, run.run_id, lease, admitted, policy_sha256
+                _ADMIT_RUN, run.tenant, run.run_id, lease, admitted, policy_sha256, run.generation
             )
         return moved
 
@@ -87,6 +92,40 @@ class Runs:
         fields = dict(row)
         columns = [fields.pop(name) or () for name in _EVENT_COLUMNS]
         return Told(_run(tenant, fields), tuple(starmap(EventRecord, zip(*columns, strict=True))))
+
+    async def begun(self, run: Run, request_id: str) -> Generation | None:
+        """Return the generation that a request began, or None."""
+        with translate_errors():
+            row = await self.pool.fetchrow(_READ_RETRY, run.tenant, run.run_id, request_id)
+        return None if row is None else Generation(**dict(row))
+
+    async def retry(self, run: Run, wish: Retry) -> Generation:
+        """Begin the generation after the run's, once per request.
+
+        Raises:
+            RunStillOpen: the run has not ended, or another request was first.
+        """
+        with translate_errors():
+            try:
+                moved: bool = await self.pool.fetchval(
+                    _RETRY_RUN,
+                    run.tenant,
+                    run.run_id,
+                    run.generation,
+                    wish.request_id,
+                    wish.credential_id,
+                    wish.now,
+                    wish.now + timedelta(seconds=run.bounds.max_duration_s),
+                    wish.traceparent,
+                )
+            except asyncpg.UniqueViolationError:
+                moved = False
+        found = await self.begun(run, wish.request_id)
+        if found is None:
+            assert not moved
+            message = "the run has not ended yet; wait for it, or cancel it"
+            raise RunStillOpen(message)
+        return found
 
     async def overdue(self) -> list[tuple[str, str]]:
         """Return tenant and id of open runs whose deadline has passed, oldest first."""

@@ -86,6 +86,25 @@ class Told:
     records: tuple[EventRecord, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """A wish for another generation; `request_id` is the same for a repeated request."""
+
+    request_id: str
+    credential_id: str
+    traceparent: str | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A generation after the first, and with which credential it was asked for."""
+
+    generation: int
+    credential_id: str
+    requested_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyPin:
     """The answer policy that a decision has to find unchanged."""

@@ -63,7 +63,7 @@ class Commands:
         if conversation is None or conversation.principal != caller.principal:
             raise not_found("conversation")
         _require_open(visitor, conversation)
-        _check_policy(visitor, workspace_id, body)
+        check_policy(visitor, workspace_id, body)
         message = await self.conversations.post(
             Posting(
                 conversation=conversation,
@@ -90,7 +90,7 @@ def _require_open(visitor: Visitor, conversation: Conversation) -> None:
         raise not_found("conversation") from error
 
 
-def _check_policy(visitor: Visitor, workspace_id: str, body: PostMessage) -> None:
+def check_policy(visitor: Visitor, workspace_id: str, body: PostMessage) -> None:
     """Refuse a policy revision or mode that does not hold; RLM has its own explanation later.
 
     Raises:

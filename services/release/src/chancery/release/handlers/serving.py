@@ -8,10 +8,11 @@ from chancery.release.handlers.commands import Commands
 from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.event_rows import RowsOfRun
 from chancery.release.handlers.questions import Questions
+from chancery.release.handlers.retrying import Retrying
 from chancery.release.ports import Responders
 
 
-def serve_commands(service: Responders, handlers: Commands) -> None:
+def serve_commands(service: Responders, handlers: Commands, retry: Retrying) -> None:
     """Answer every command of release."""
     service.responder(
         command_subject("release", "create-conversation"),
@@ -21,6 +22,7 @@ def serve_commands(service: Responders, handlers: Commands) -> None:
     service.responder(
         command_subject("release", "post-message"), commands.PostMessage, handlers.post_message
     )
+    service.responder(command_subject("release", "retry-run"), commands.RetryRun, retry)
 
 
 def serve_questions(service: Responders, handlers: Questions) -> None:

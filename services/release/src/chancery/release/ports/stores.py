@@ -19,7 +19,7 @@ from chancery.release.domain.conversations import Asked, Conversation, Message, 
 from chancery.release.domain.drafts import Draft
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.releases import Release
-from chancery.release.domain.runs import Run, Told
+from chancery.release.domain.runs import Generation, Retry, Run, Told
 from chancery.release.domain.sealing import Cut, SealedRows
 from chancery.release.domain.selection import Document, Evidence, Pin, Selection
 from chancery.release.domain.snapshot import CutSnapshot, Snapshot
@@ -88,6 +88,14 @@ class RunStore(Protocol):
 
     async def read_told(self, tenant: str, run_id: str, after: int, limit: int) -> Told | None:
         """Return a run with its event rows behind `after`; a place ahead of it is its beginning."""
+        ...
+
+    async def begun(self, run: Run, request_id: str) -> Generation | None:
+        """Return the generation that a request began, or None."""
+        ...
+
+    async def retry(self, run: Run, wish: Retry) -> Generation:
+        """Begin the generation after the run's, once per request (`RunStillOpen`)."""
         ...
 
     async def overdue(self) -> list[tuple[str, str]]:

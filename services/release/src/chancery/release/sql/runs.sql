@@ -62,12 +62,42 @@ SELECT run_id, workspace_id, conversation_id, message, principal, credential_id,
        admitted, gathered, proposed, detail, events, ended_at
 FROM release.run WHERE tenant = $1 AND run_id = $2 FOR UPDATE;
 
+-- name: read_retry
+-- The generation that a request began.
+SELECT generation, credential_id, requested_at FROM release.run_retry
+WHERE tenant = $1 AND run_id = $2 AND request_id = $3;
+
+-- name: retry_run
+-- Begin the next generation of a run that has ended: everything of the last one stays but its lease.
+WITH ended AS (
+    SELECT r.generation FROM release.run AS r
+    WHERE r.tenant = $1 AND r.run_id = $2 AND r.generation = $3 AND r.ended_at IS NOT NULL
+    FOR UPDATE
+), kept AS (
+    INSERT INTO release.run_retry
+        (tenant, run_id, generation, request_id, credential_id, requested_at)
+    SELECT $1, $2, e.generation + 1, $4, $5, $6 FROM ended AS e
+), moved AS (
+    UPDATE release.run AS r
+    SET state = 'requested', generation = e.generation + 1, credential_id = $5, deadline = $7,
+        traceparent = $8, lease = NULL, policy_sha256 = NULL, admitted = NULL, gathered = NULL,
+        proposed = NULL, detail = NULL, ended_at = NULL, events = r.events + 1
+    FROM ended AS e
+    WHERE r.tenant = $1 AND r.run_id = $2
+    RETURNING r.generation, r.events
+), told AS (
+    INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
+    SELECT $1, $2, m.events, m.generation, 'state', jsonb_build_object('state', 'requested')
+    FROM moved AS m
+)
+SELECT count(*) = 1 FROM moved;
+
 -- name: admit_run
 -- Give a requested run its lease and scope, once.
 WITH moved AS (
     UPDATE release.run
     SET state = 'admitted', lease = $3, admitted = $4, policy_sha256 = $5, events = events + 1
-    WHERE tenant = $1 AND run_id = $2 AND state = 'requested'
+    WHERE tenant = $1 AND run_id = $2 AND generation = $6 AND state = 'requested'
     RETURNING generation, events
 ), told AS (
     INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
@@ -105,10 +135,12 @@ WITH moved AS (
 SELECT count(*) = 1 FROM moved;
 
 -- name: record_activity
--- Tell the caller that a stage did something; the event's id makes a redelivery change nothing.
+-- Tell the caller that a stage did something; the event's id makes a redelivery change nothing, and
+-- beyond a thousand rows nothing more is told of what goes on.
 WITH moved AS (
     UPDATE release.run SET events = events + 1
     WHERE tenant = $1 AND run_id = $2 AND generation = $3 AND lease = $4 AND ended_at IS NULL
+      AND events < 1000
       AND NOT EXISTS (
           SELECT 1 FROM release.run_event AS e
           WHERE e.tenant = $1 AND e.run_id = $2 AND e.event = 'activity'
@@ -132,8 +164,8 @@ SELECT extract(epoch FROM min(deadline) - clock_timestamp())::float8
 FROM release.run WHERE ended_at IS NULL;
 
 -- name: read_run_with_events
--- A run with its event rows behind a number, or from its beginning when it has not come so far; a
--- content row brings its bytes encrypted.
+-- A run with the event rows of its generation behind a number, or from their beginning when the run
+-- has not come so far; a content row brings its bytes encrypted.
 SELECT r.run_id, r.workspace_id, r.conversation_id, r.message, r.principal, r.credential_id,
        r.state, r.generation, r.lease, r.deadline, r.mode, r.bounds, r.question_sha256,
        r.traceparent, r.policy_sha256, r.admitted, r.gathered, r.proposed, r.detail, r.events,
@@ -151,7 +183,7 @@ CROSS JOIN LATERAL (
         LEFT JOIN release.content AS c
           ON c.tenant = e.tenant AND c.release_id = e.release_id AND c.kind = 'frame'
          AND c.n = e.number
-        WHERE e.tenant = $1 AND e.run_id = $2
+        WHERE e.tenant = $1 AND e.run_id = $2 AND e.generation = r.generation
           AND e.number > CASE WHEN $3::integer <= r.events THEN $3::integer ELSE 0 END
         ORDER BY e.number LIMIT $4
     ) AS s
