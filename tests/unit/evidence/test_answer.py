@@ -98,6 +98,28 @@ def test_a_card_shows_one_fact_and_names_its_citation() -> None:
     assert value["citation"] == answer.citations[1].id
 
 
+@pytest.mark.req("KO-24")
+@pytest.mark.parametrize(
+    ("language", "place"),
+    [
+        ("en", "page 4, part 2, 120–142"),
+        ("de", "Seite 4, Teil 2, 120–142"),
+        ("fr", "page 4, partie 2, 120–142"),
+        ("es", "página 4, parte 2, 120–142"),
+        ("ja", "ページ 4, パート 2, 120–142"),
+    ],
+)
+def test_the_page_is_told_where_the_document_has_pages(language: Language, place: str) -> None:
+    paged = compose((replace(QUOTE, page=4),), language)
+    plain = compose((QUOTE,), language)
+
+    assert paged.text.endswith("\n— Handbook, " + place)
+    assert paged.cards[0].to_json()["label"] == place
+    unpaged = place.split(", ", 1)[1]
+    assert plain.text.endswith("\n— Handbook, " + unpaged)
+    assert plain.cards[0].to_json()["label"] == unpaged
+
+
 def test_ids_are_durable_and_not_places_in_a_list() -> None:
     first = compose((QUOTE, VALUE), "en")
     turned = compose((VALUE, QUOTE), "en")

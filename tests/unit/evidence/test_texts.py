@@ -17,6 +17,7 @@ from chancery.evidence.texts import (
     explanation,
     fixed_text,
     introduction,
+    place_words,
     regeneration_notice,
     withheld_notice,
 )
@@ -86,6 +87,19 @@ def test_the_limits_are_told_in_every_language() -> None:
     assert "Provenance" in limits("en")[0]
     assert "database" in limits("en")[1]
     assert "recalled" in limits("en")[2]
+
+
+@pytest.mark.req("KO-9")
+def test_every_language_has_its_words_for_a_place() -> None:
+    words = {language: place_words(language) for language in LANGUAGES}
+
+    assert words == {
+        "en": ("page", "part"),
+        "de": ("Seite", "Teil"),
+        "fr": ("page", "partie"),
+        "es": ("página", "parte"),
+        "ja": ("ページ", "パート"),
+    }
 
 
 def test_a_template_that_this_build_does_not_have_is_refused() -> None:

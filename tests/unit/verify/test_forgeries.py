@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from chancery.evidence.answer import Answer, QuoteCitation
+from chancery.evidence.answer import Answer, Citation, QuoteCitation, quote_card, render
 from chancery.evidence.bundle import Bundle, ResultProof, RowsRead
 from chancery.evidence.receipt import Execution, ReceiptCore, RunRecord, build_core
+from chancery.evidence.texts import place_words
 from chancery.kernel.canonical import canonical_bytes, sha256_hex
 from chancery.verify.report import Report
 from chancery.verify.verify import verify_bundle
@@ -71,6 +72,21 @@ def honest() -> Answer:
     return sealed.sealed_answer()
 
 
+def retold(answer: Answer, citations: tuple[Citation, ...]) -> Answer:
+    """Return `answer` with other citations, its text and cards told from them."""
+    language = FULL.receipt.core.language
+    cards = tuple(
+        quote_card(citation, statement.text, place_words(language))
+        if isinstance(citation, QuoteCitation)
+        else card
+        for citation, statement, card in zip(
+            citations, answer.statements, answer.cards, strict=True
+        )
+    )
+    text = render(answer.statements, citations, language)
+    return answer.model_copy(update={"citations": citations, "cards": cards, "text": text})
+
+
 def test_an_honest_answer_sealed_again_is_verified() -> None:
     report = resealed(honest())
 
@@ -84,11 +100,20 @@ def test_a_citation_of_another_page_is_not_what_the_manifest_says(page: int | No
     assert isinstance(first, QuoteCitation)
     assert first.page == 4
 
-    report = resealed(
-        answer.model_copy(update={"citations": (first.model_copy(update={"page": page}), *others)})
-    )
+    report = resealed(retold(answer, (first.model_copy(update={"page": page}), *others)))
 
     assert report.mismatches == ("quote[1]",)
+
+
+@pytest.mark.req("KO-24")
+@pytest.mark.parametrize("told", ["page 3, part", "part"])
+def test_a_text_that_tells_another_page_than_its_citation_is_found(told: str) -> None:
+    answer = honest()
+    assert "page 4, part" in answer.text
+
+    report = resealed(answer.model_copy(update={"text": answer.text.replace("page 4, part", told)}))
+
+    assert report.mismatches == ("composition",)
 
 
 def test_a_page_of_a_document_without_pages_is_not_what_the_manifest_says() -> None:
@@ -98,7 +123,7 @@ def test_a_page_of_a_document_without_pages_is_not_what_the_manifest_says() -> N
     last = citations[paged[-1]]
     citations[paged[-1]] = last.model_copy(update={"page": 1})
 
-    report = resealed(answer.model_copy(update={"citations": tuple(citations)}))
+    report = resealed(retold(answer, tuple(citations)))
 
     assert report.mismatches == (f"quote[{paged[-1] + 1}]",)
 

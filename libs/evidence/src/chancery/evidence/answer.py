@@ -17,7 +17,7 @@ from chancery.events.authority import Language
 from chancery.events.envelope import Id, Sha256
 from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, UnsupportedSelection, is_blank
 from chancery.evidence.record import Record
-from chancery.evidence.texts import TEMPLATE_VERSION, fixed_text, introduction
+from chancery.evidence.texts import TEMPLATE_VERSION, PlaceWords, introduction, place_words
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import derived_id
 
@@ -194,9 +194,9 @@ def render(
     Titles and labels are shown on one line (see `one_line`); quotations are never changed.
     """
     lines = [introduction(language, template_version)]
-    word = fixed_text("part", language, template_version)
+    words = place_words(language, template_version)
     for number, (statement, citation) in enumerate(zip(statements, citations, strict=True), 1):
-        lines.append("\n\n[" + str(number) + "] " + _shown(statement, citation, word))
+        lines.append("\n\n[" + str(number) + "] " + _shown(statement, citation, words))
     return "".join(lines)
 
 
@@ -237,10 +237,11 @@ def card_id(citation: str) -> str:
     return derived_id("card", citation)
 
 
-def locator(citation: QuoteCitation, part_word: str) -> str:
-    """Return where a quotation stands, as it is shown: part number and code-point range."""
+def locator(citation: QuoteCitation, words: PlaceWords) -> str:
+    """Return where a quotation stands, as it is shown: page, part number, code-point range."""
+    page = "" if citation.page is None else words.page + " " + str(citation.page) + ", "
     place = str(citation.start) + "–" + str(citation.end)
-    return part_word + " " + str(citation.ordinal) + ", " + place
+    return page + words.part + " " + str(citation.ordinal) + ", " + place
 
 
 def value_text(label: str, display: str) -> str:
@@ -248,12 +249,12 @@ def value_text(label: str, display: str) -> str:
     return one_line(label) + " = " + display
 
 
-def quote_card(citation: QuoteCitation, quote: str, part_word: str) -> QuoteCard:
+def quote_card(citation: QuoteCitation, quote: str, words: PlaceWords) -> QuoteCard:
     """Return the card of a quotation, from its citation and its statement."""
     return QuoteCard(
         id=card_id(citation.id),
         title=citation.title,
-        label=locator(citation, part_word),
+        label=locator(citation, words),
         excerpt=quote,
         citation=citation.id,
     )
@@ -270,10 +271,10 @@ def value_card(citation: ValueCitation, statement: str) -> ValueCard:
     )
 
 
-def _shown(statement: Statement, citation: Citation, part_word: str) -> str:
+def _shown(statement: Statement, citation: Citation, words: PlaceWords) -> str:
     if isinstance(citation, ValueCitation):
         return statement.text
-    place = one_line(citation.title) + ", " + locator(citation, part_word)
+    place = one_line(citation.title) + ", " + locator(citation, words)
     return "“" + statement.text + "”\n— " + place
 
 
@@ -336,7 +337,7 @@ def _citation(fact: Fact) -> QuoteCitation | ValueCitation:
 def _card(fact: Fact, language: Language) -> QuoteCard | ValueCard:
     citation = _citation(fact)
     if isinstance(citation, QuoteCitation):
-        return quote_card(citation, _text(fact), fixed_text("part", language))
+        return quote_card(citation, _text(fact), place_words(language))
     return value_card(citation, _text(fact))
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from chancery.events.authority import Language
 from chancery.events.release import Outcome
@@ -15,10 +15,11 @@ from chancery.kernel.errors import Corrupt
 TEMPLATE_VERSION: Final = "1"
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "de", "fr", "es", "ja")
 
-TextName: TypeAlias = Literal["introduction", "part", "withheld", "regenerated"] | Outcome
+TextName: TypeAlias = Literal["introduction", "page", "part", "withheld", "regenerated"] | Outcome
 
 _ENGLISH: Final[Mapping[TextName, str]] = {
     "introduction": "The following is quoted or calculated from evidence that you may read.",
+    "page": "page",
     "part": "part",
     "insufficient_evidence": (
         "The available evidence does not support an answer. "
@@ -49,6 +50,7 @@ _ENGLISH: Final[Mapping[TextName, str]] = {
 
 _GERMAN: Final[Mapping[TextName, str]] = {
     "introduction": ("Das Folgende ist aus Belegen zitiert oder berechnet, die Sie lesen dürfen."),
+    "page": "Seite",
     "part": "Teil",
     "insufficient_evidence": (
         "Die verfügbaren Belege stützen keine Antwort. "
@@ -83,6 +85,7 @@ _FRENCH: Final[Mapping[TextName, str]] = {
     "introduction": (
         "Ce qui suit est cité ou calculé à partir d’éléments que vous êtes autorisé à consulter."
     ),
+    "page": "page",
     "part": "partie",
     "insufficient_evidence": (
         "Les éléments disponibles ne permettent pas de répondre. "
@@ -118,6 +121,7 @@ _SPANISH: Final[Mapping[TextName, str]] = {
     "introduction": (
         "Lo siguiente está citado o calculado a partir de evidencias que usted puede consultar."
     ),
+    "page": "página",
     "part": "parte",
     "insufficient_evidence": (
         "Las evidencias disponibles no permiten dar una respuesta. "
@@ -148,6 +152,7 @@ _SPANISH: Final[Mapping[TextName, str]] = {
 
 _JAPANESE: Final[Mapping[TextName, str]] = {
     "introduction": "以下は、閲覧が許可されている根拠資料からの引用または算出値です。",
+    "page": "ページ",
     "part": "パート",
     "insufficient_evidence": (
         "利用できる根拠資料からは回答できません。質問を具体的にするか、別の情報源を選択してください。"
@@ -186,6 +191,13 @@ _VERSIONS: Final[Mapping[str, Mapping[Language, Mapping[TextName, str]]]] = {
 }
 
 
+class PlaceWords(NamedTuple):
+    """The words that tell where a quotation stands."""
+
+    page: str
+    part: str
+
+
 class UnknownTemplate(Corrupt):
     """A receipt names a template version that this build does not have."""
 
@@ -203,6 +215,14 @@ def fixed_text(name: TextName, language: Language, template_version: str = TEMPL
         message = "this build does not have the template version"
         raise UnknownTemplate(message, field="template_version")
     return version[language][name]
+
+
+def place_words(language: Language, template_version: str = TEMPLATE_VERSION) -> PlaceWords:
+    """Return the words for a place in `language`."""
+    return PlaceWords(
+        page=fixed_text("page", language, template_version),
+        part=fixed_text("part", language, template_version),
+    )
 
 
 def introduction(language: Language, template_version: str = TEMPLATE_VERSION) -> str:

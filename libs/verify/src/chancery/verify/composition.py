@@ -17,7 +17,7 @@ from chancery.evidence.answer import (
     value_fact_id,
 )
 from chancery.evidence.bundle import Bundle
-from chancery.evidence.texts import UnknownTemplate, explanation, fixed_text
+from chancery.evidence.texts import PlaceWords, UnknownTemplate, explanation, place_words
 from chancery.verify.report import Check, compared, uncheckable
 
 
@@ -40,10 +40,10 @@ def _problems(bundle: Bundle) -> Iterator[str]:
         yield "each statement needs one citation and one card"
         return
     core = bundle.receipt.core
-    word = fixed_text("part", core.language, core.template_version)
+    words = place_words(core.language, core.template_version)
     rows = zip(bundle.statements, bundle.citations, bundle.cards, strict=True)
     for statement, citation, card in rows:
-        yield from _fact_problems(statement, citation, card, word)
+        yield from _fact_problems(statement, citation, card, words)
         if statement.id not in _fact_ids(bundle, citation):
             yield "a fact has another id than its place gives"
     text = render(bundle.statements, bundle.citations, core.language, core.template_version)
@@ -52,14 +52,14 @@ def _problems(bundle: Bundle) -> Iterator[str]:
 
 
 def _fact_problems(
-    statement: Statement, citation: Citation, card: Card, part_word: str
+    statement: Statement, citation: Citation, card: Card, words: PlaceWords
 ) -> Iterator[str]:
     if not statement.citation == citation.id == citation_id(statement.id):
         yield "a statement cites something else"
     if statement.kind != citation.kind:
         yield "a statement is of another kind than its citation"
     if isinstance(citation, QuoteCitation):
-        expected: Card = quote_card(citation, statement.text, part_word)
+        expected: Card = quote_card(citation, statement.text, words)
     else:
         expected = value_card(citation, statement.text)
     if card != expected:
