@@ -9,6 +9,7 @@ from chancery.authority.names import principal_ref, tenant_ref
 from chancery.events.commands import (
     AddMember,
     ChangeGrant,
+    ChangeServing,
     CheckUpload,
     IssueCredential,
     RevokeCredential,
@@ -102,6 +103,32 @@ async def _refusal(
     with pytest.raises(NotFound) as refused:
         await desk.send(knowledge.GRANT, body, caller=caller)
     return refused.value.code, refused.value.detail, refused.value.field
+
+
+@pytest.mark.req("CR-27")
+async def test_an_admin_ends_a_grant_and_withdraws_what_only_its_publisher_saw(
+    provisioned_nats_url: str,
+) -> None:
+    given = ChangeGrant(workspace_id="ws", kind="source", resource_id="plans", grantee="bob")
+    serving = ChangeServing(workspace_id="ws", kind="source", resource_id="plans")
+    async with open_desk(provisioned_nats_url) as desk:
+        await declare(desk)
+        hidden = SOURCE.model_copy(update={"source_id": "plans", "visibility": "restricted"})
+        await desk.send(knowledge.DECLARE_SOURCE, hidden)
+        content = revision(1).model_copy(update={"source_id": "plans"})
+        await desk.send(knowledge.PUBLISH_REVISION, content)
+        await desk.send(knowledge.GRANT, given)
+        ada = caller_of(await desk.send(access.ISSUE_CREDENTIAL, IssueCredential(principal="ada")))
+        added = AddMember(workspace_id="ws", principal="ada", role="admin")
+        await desk.send(access.ADD_MEMBER, added)
+
+        revoked = await desk.send(knowledge.REVOKE_GRANT, given, caller=ada)
+        again = await desk.send(knowledge.REVOKE_GRANT, given, caller=ada, key="again")
+        withdrawn = await desk.send(knowledge.WITHDRAW, serving, caller=ada)
+        with pytest.raises(NotFound):
+            await desk.send(knowledge.RESTORE, serving, caller=ada)
+
+        assert [each.changed for each in (revoked, again, withdrawn)] == [True, False, True]
 
 
 async def test_upload_permission_decides_like_publishing_and_writes_nothing(

@@ -35,7 +35,7 @@ from chancery.authority.resources import (
     decide_withdraw,
 )
 from chancery.authority.rights import Actor, Claim, admit
-from chancery.authority.states import PrincipalState, TenantState, WorkspaceState
+from chancery.authority.states import PrincipalState, SourceState, TenantState, WorkspaceState
 from chancery.authority.workspaces import (
     decide_add_member,
     decide_close_workspace,
@@ -45,7 +45,7 @@ from chancery.authority.workspaces import (
 )
 from chancery.events import authority as events
 from chancery.events import commands
-from chancery.events.authority import Role
+from chancery.events.authority import Role, Visibility
 from chancery.kernel.errors import Conflict, Denied, NotFound, Rejected
 from tests.unit.authority.bodies import (
     CLOSED,
@@ -161,8 +161,6 @@ ON_RESOURCE: list[Callable[[Actor], object]] = [
     lambda a: decide_publish_revision(a, OPEN, SOURCE_STATE, REVISION),
     lambda a: decide_publish_snapshot(a, OPEN, DATASET_STATE, SNAPSHOT),
     lambda a: decide_grant(a, OPEN, SOURCE_STATE, GRANT),
-    lambda a: decide_revoke_grant(a, OPEN, SOURCE_STATE, GRANT),
-    lambda a: decide_withdraw(a, OPEN, SOURCE_STATE, SERVING),
     lambda a: decide_restore(a, OPEN, SOURCE_STATE, SERVING),
     lambda a: check_upload(a, OPEN, SOURCE_STATE, "ws"),
 ]
@@ -178,6 +176,31 @@ def test_an_admin_without_a_grant_finds_no_restricted_resource(
 
     assert refused.value.code == "not_found"
     decide(actor("admin", principal_id="pat"))
+
+
+GIVEN = GRANT.model_copy(update={"grantee": "pat"})
+NARROWING: list[Callable[[Actor, SourceState | None], tuple[Change, ...]]] = [
+    lambda a, source: decide_revoke_grant(a, OPEN, source, GIVEN),
+    lambda a, source: decide_withdraw(a, OPEN, source, SERVING),
+]
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("visibility", ["restricted", "private"])
+@pytest.mark.parametrize("decide", NARROWING)
+def test_an_admin_makes_readers_fewer_of_what_they_may_not_read(
+    decide: Callable[[Actor, SourceState | None], tuple[Change, ...]], visibility: Visibility
+) -> None:
+    source = replace(SOURCE_STATE, visibility=visibility)
+    admin = actor("admin", principal_id="root")
+
+    assert len(decide(admin, source)) == 1
+    assert decide(admin, source) == decide(actor("publisher"), source)
+    missing = (actor("publisher", principal_id="other"), source), (admin, None)
+    for who, found in missing:
+        with pytest.raises(NotFound) as refused:
+            decide(who, found)
+        assert refused.value.code == "not_found"
 
 
 def test_who_creates_a_workspace_is_its_first_admin() -> None:

@@ -20,6 +20,8 @@ REFUSED = [
     (b"a,b\n1,\xff\n", "csv_invalid_utf8"),
     (b"a,b\n1,\x00\n", "csv_nul"),
     (b"\na,b\n1,2\n", "csv_no_header"),
+    (b"a;b\n1;2\n", "csv_separator"),
+    (b"\xef\xbb\xbfa; b\r\n1,5;2\r\n", "csv_separator"),
     (b"a,\n1,2\n", "csv_empty_column_name"),
     (b"amount,Amount\n1,2\n", "csv_duplicate_column"),
     (b"a, b\n1,2\n", "csv_column_name"),
@@ -54,6 +56,11 @@ def test_a_ragged_row_is_named_by_number_and_never_by_content() -> None:
 )
 def test_marks_line_ends_and_final_blank_lines_change_nothing(data: bytes) -> None:
     assert check_csv(data) == CsvHeader(("a", "b"), 1)
+
+
+def test_semicolons_stand_for_themselves_beside_commas() -> None:
+    assert check_csv(b"a;b,c\n1;2,3\n") == CsvHeader(("a;b", "c"), 1)
+    assert check_csv(b"a\n1;2\n") == CsvHeader(("a",), 1)
 
 
 def test_a_header_alone_is_a_dataset_without_rows() -> None:

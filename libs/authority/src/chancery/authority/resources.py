@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from chancery.authority.access import has_right
 from chancery.authority.errors import NotPermitted
 from chancery.authority.names import AggregateRef, Change, dataset_ref, source_ref
 from chancery.authority.rights import Actor, no_resource, require_role, require_visible
@@ -219,10 +220,10 @@ def decide_revoke_grant(
     """End a grant; one that was not given changes nothing.
 
     Raises:
-        NotFound: for a workspace or resource that the actor does not see.
+        NotFound: for a workspace or resource that the actor does not see; an admin need not see it.
         NotPermitted: unless the actor is a publisher.
     """
-    held = check_upload(actor, workspace, resource, command.workspace_id)
+    held = _check_narrowing(actor, workspace, resource, command.workspace_id)
     if command.grantee not in held.grants:
         return ()
     if command.kind == "source":
@@ -239,10 +240,10 @@ def decide_withdraw(
     """Stop serving the resource; one that does not serve changes nothing.
 
     Raises:
-        NotFound: for a workspace or resource that the actor does not see.
+        NotFound: for a workspace or resource that the actor does not see; an admin need not see it.
         NotPermitted: unless the actor is a publisher.
     """
-    held = check_upload(actor, workspace, resource, command.workspace_id)
+    held = _check_narrowing(actor, workspace, resource, command.workspace_id)
     if held.serving is None:
         return ()
     withdrawn = RevisionWithdrawn() if command.kind == "source" else DatasetWithdrawn()
@@ -269,6 +270,24 @@ def decide_restore(
         message = "a withdrawn dataset serves again once a snapshot is published"
         raise Rejected(message, field="resource_id", code="not_restorable")
     return (Change(resource_ref(command), SourceRestored()),)
+
+
+def _check_narrowing(
+    actor: Actor,
+    workspace: WorkspaceState | None,
+    resource: ResourceState | None,
+    workspace_id: str,
+) -> ResourceState:
+    """Return the resource whose readers the actor may make fewer.
+
+    An administrator may so without seeing it: nobody else could once its publisher has left.
+    """
+    role = require_role(actor, workspace_id, workspace, "publisher")
+    if resource is None:
+        raise no_resource()
+    if not has_right(role, "admin"):
+        require_visible(actor, resource)
+    return resource
 
 
 def _check_measure(measure: Measure, place: str) -> None:

@@ -62,6 +62,9 @@ def _header(text: str) -> tuple[str, ...]:
     _, first = next(_records(text), _NO_RECORD)
     if not first:
         raise _refused("the CSV file starts with an empty line, not with a header", "csv_no_header")
+    if len(first) == 1 and ";" in first[0]:
+        detail = "the CSV file has one column, with a semicolon in its name; separate with commas"
+        raise _refused(detail, "csv_separator")
     check_names(first, "csv")
     return tuple(first)
 
