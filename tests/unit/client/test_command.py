@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from chancery.client.command.config import redacted
+from chancery.client.command.items import NothingToPublish, find_items, source_id
 from chancery.client.command.narration import TerminalNarrator
 from chancery.client.command.output import exit_code, speaking, tell_error, visible
-from chancery.client.command.publish import NothingToPublish, find_items, source_id
 from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
 from chancery.client.demo.telling import Step
 from chancery.client.errors import Problem, ProblemError, Unreachable
@@ -104,6 +104,13 @@ def test_every_file_name_becomes_a_valid_id(name: str) -> None:
     from chancery.kernel.ids import ID_PATTERN
 
     assert re.fullmatch(ID_PATTERN, source_id(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "identity"), [("ümlaut", "uemlaut"), ("Ca\u0301fé", "Cafe"), ("Maß", "Mass")]
+)
+def test_letters_of_other_alphabets_are_spelled_and_not_dropped(name: str, identity: str) -> None:
+    assert source_id(name) == identity
 
 
 def test_a_folder_becomes_its_files_in_order(tmp_path: Path) -> None:

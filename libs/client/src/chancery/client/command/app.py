@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from chancery.client.command.output import speaking
+from chancery.events.authority import Visibility
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 DataDir = Annotated[
@@ -94,18 +95,31 @@ def publish(
     *,
     workspace: WorkspaceName,
     title: Annotated[str | None, typer.Option(help="The title of a single file.")] = None,
+    visibility: Annotated[
+        Visibility | None,
+        typer.Option(
+            help="Who may read it: every member (workspace, the default of a new file), who has a "
+            "grant (restricted), or you (private). What is published already keeps what it has."
+        ),
+    ] = None,
     restricted: Annotated[
-        bool, typer.Option("--restricted", help="Readable only with a grant.")
+        bool, typer.Option("--restricted", help="The same as --visibility restricted.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Publish files and wait until they can be asked about."""
+    """Publish files and wait until they can be asked about; calls CHANCERY_URL as CHANCERY_TOKEN.
+
+    Exits with 1 when a file could not be published; the others are.
+    """
+    from chancery.client.command.declaring import Wanted
     from chancery.client.command.publish import run_publish
 
+    if restricted and visibility not in {None, "restricted"}:
+        message = "--restricted and --visibility say different things"
+        raise typer.BadParameter(message, param_hint="--visibility")
+    wanted = Wanted(title, "restricted" if restricted else visibility)
     with speaking(as_json=as_json):
-        asyncio.run(
-            run_publish(path, workspace, title=title, restricted=restricted, as_json=as_json)
-        )
+        raise typer.Exit(asyncio.run(run_publish(path, workspace, wanted, as_json=as_json)))
 
 
 @app.command()

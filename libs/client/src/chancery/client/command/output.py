@@ -60,18 +60,29 @@ def tell_json(value: Json) -> None:
     print(canonical_bytes(value).decode(), flush=True)
 
 
-def tell_error(error: ChanceryError, *, as_json: bool) -> None:
-    """Print a failure: a sentence beside the output, or a document in its place."""
-    trace_id = error.trace_id if isinstance(error, ProblemError) else None
+def tell_error(error: ChanceryError, *, as_json: bool, about: str | None = None) -> None:
+    """Print a failure: a sentence beside the output, or a document in its place.
+
+    `about` names what failed when the sentence cannot.
+    """
     if as_json:
-        told: dict[str, Json] = {"code": error.code, "detail": error.detail}
-        told["field"] = error.field
-        told["trace_id"] = trace_id
-        tell_json({"error": told})
+        tell_json({"error": error_document(error)})
         return
+    named = f"{about}: " if about else ""
     field = f"{error.field}: " if error.field and error.field not in error.detail else ""
+    trace_id = error.trace_id if isinstance(error, ProblemError) else None
     trace = f" (trace {trace_id})" if trace_id else ""
-    tell_progress(f"chancery: {field}{error.detail}{trace}")
+    tell_progress(f"chancery: {named}{field}{error.detail}{trace}")
+
+
+def error_document(error: ChanceryError) -> dict[str, Json]:
+    """Return a failure for machines."""
+    return {
+        "code": error.code,
+        "detail": error.detail,
+        "field": error.field,
+        "trace_id": error.trace_id if isinstance(error, ProblemError) else None,
+    }
 
 
 def visible(text: str) -> str:

@@ -1,133 +1,145 @@
-"""`publish`: files become sources and datasets, named after themselves."""
+"""`publish`: files become sources and datasets, named after themselves.
+
+A file that cannot be published does not keep the others from it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 
-from chancery.client.command.output import tell, tell_json
-from chancery.client.command.server import server_client
+from chancery.client.command.declaring import Wanted, declare_dataset, declare_source
+from chancery.client.command.items import Item, check_item, find_items
+from chancery.client.command.output import (
+    EXIT_DONE,
+    error_document,
+    exit_code,
+    tell,
+    tell_error,
+    tell_json,
+)
+from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
-from chancery.client.errors import ProblemError
-from chancery.client.workspace import Table, Workspace
-from chancery.events.authority import Visibility
-from chancery.extract.media import DOCX, HTML, MARKDOWN, PDF, PLAIN, XLSX
+from chancery.client.workspace import Workspace
 from chancery.kernel.canonical import Json
-from chancery.kernel.errors import Rejected
+from chancery.kernel.errors import ChanceryError, Rejected
 
-MEDIA_TYPES = {
-    ".md": MARKDOWN,
-    ".markdown": MARKDOWN,
-    ".txt": PLAIN,
-    ".html": HTML,
-    ".htm": HTML,
-    ".pdf": PDF,
-    ".docx": DOCX,
-    ".xlsx": XLSX,
-    ".csv": "text/csv",
-}
-_ID_CHARACTERS = 64
-_TITLE_CHARACTERS = 300
+AT_ONCE_MAX = 4
+"""How many files are on their way at the same time."""
 
 
-class NothingToPublish(Rejected):
-    """The path holds no file that can be published."""
+class NotIndexed(Rejected):
+    """The file was published, but nothing can be answered from it."""
 
-    code = "nothing_to_publish"
+    code = "not_indexed"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """A file with the id and title it gets."""
+class Published:
+    """What became of one file: what was told of it, or why it failed."""
 
-    path: Path
-    id: str
-    title: str
+    item: Item
+    told: dict[str, Json]
+    error: ChanceryError | None = None
 
-    @property
-    def media_type(self) -> str:
-        """Return its media type, by its name."""
-        return MEDIA_TYPES[self.path.suffix.lower()]
-
-
-async def run_publish(
-    path: Path, workspace_id: str, *, title: str | None, restricted: bool, as_json: bool
-) -> None:
-    """Publish the file or every file of the folder, and say what became of each."""
-    items = list(find_items(path, title))
-    settings = load_settings()
-    visibility: Visibility = "restricted" if restricted else "workspace"
-    published: list[Json] = []
-    async with server_client(settings) as client:
-        workspace = client.workspace(workspace_id)
-        for item in items:
-            told = await _publish(workspace, item, visibility)
-            published.append(told)
-            if not as_json:
-                tell("  ".join(str(value) for value in told.values()))
-    if as_json:
-        tell_json({"published": published})
+    def to_json(self) -> dict[str, Json]:
+        """Return the outcome as a JSON object."""
+        told: dict[str, Json] = {"path": str(self.item.path), **self.told}
+        return told if self.error is None else {**told, "error": error_document(self.error)}
 
 
-def find_items(path: Path, title: str | None = None) -> Iterator[Item]:
-    """Yield what can be published at `path`, in the order of the names.
+async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json: bool) -> int:
+    """Publish the file or every file of the folder, say what became of each, return the exit code.
 
     Raises:
-        NothingToPublish: when nothing can, or two files would get the same id.
+        Rejected: when one title is given for many files.
     """
-    folder = path if path.is_dir() else path.parent
-    found = sorted(each for each in path.rglob("*") if _fits(each)) if path.is_dir() else [path]
-    if not found or not all(map(_fits, found)):
-        message = f"{path} is no {', '.join(MEDIA_TYPES)} file and no folder with any"
-        raise NothingToPublish(message, field="path")
-    seen: dict[str, Path] = {}
-    for each in found:
-        identity = source_id(each.relative_to(folder).with_suffix("").as_posix())
-        if identity in seen:
-            message = f"{seen[identity]} and {each} would both become {identity}; rename one"
-            raise NothingToPublish(message, field="path")
-        seen[identity] = each
-        yield Item(each, identity, (title or each.stem)[:_TITLE_CHARACTERS])
+    items = list(find_items(path))
+    if wanted.title is not None and items[0].path != path:
+        message = "a title is for one file; publish the files of a folder without --title"
+        raise Rejected(message, field="--title", code="title_for_folder")
+    settings = load_settings()
+    async with server_client(settings) as client:
+        workspace = client.workspace(workspace_id)
+        # Whatever keeps every file from being published is said once.
+        with entering(workspace_id):
+            await workspace.sources()
+        batch = Batch(workspace, wanted, settings.max_upload_bytes, as_json=as_json)
+        outcomes = await batch.publish(items)
+    if as_json:
+        tell_json({"published": [each.to_json() for each in outcomes]})
+    return max((exit_code(each.error) for each in outcomes if each.error), default=EXIT_DONE)
 
 
-def source_id(name: str) -> str:
-    """Return the id that a name becomes: letters, digits, dashes and underscores."""
-    return re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")[:_ID_CHARACTERS] or "document"
+class Batch:
+    """Publishes files into one workspace, a few at a time."""
+
+    def __init__(
+        self, workspace: Workspace, wanted: Wanted, bytes_max: int, *, as_json: bool
+    ) -> None:
+        """Publish into `workspace` files of at most `bytes_max` bytes."""
+        self._workspace = workspace
+        self._wanted = wanted
+        self._bytes_max = bytes_max
+        self._as_json = as_json
+        self._slots = asyncio.Semaphore(AT_ONCE_MAX)
+
+    async def publish(self, items: Sequence[Item]) -> list[Published]:
+        """Publish every item and return what became of each, in their order."""
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(self._one(item)) for item in items]
+        return [each.result() for each in running]
+
+    async def _one(self, item: Item) -> Published:
+        told: dict[str, Json] = {}
+        async with self._slots:
+            try:
+                await self._publish(item, told)
+                outcome = Published(item, told)
+            except ChanceryError as error:
+                outcome = Published(item, told, error)
+            except OSError as error:
+                reason = (error.strerror or "it cannot be read").lower()
+                outcome = Published(item, told, Rejected(reason, code="not_readable"))
+        if not self._as_json:
+            _tell(outcome)
+        return outcome
+
+    async def _publish(self, item: Item, told: dict[str, Json]) -> None:
+        data = await asyncio.to_thread(item.path.read_bytes)
+        await asyncio.to_thread(check_item, item, data, bytes_max=self._bytes_max)
+        declare = declare_dataset if item.is_table else declare_source
+        declared = await declare(self._workspace, item, self._wanted)
+        told["dataset" if item.is_table else "source"] = item.id
+        told["visibility"] = declared.visibility
+        if declared.before not in {None, declared.visibility}:
+            told["visibility_before"] = declared.before
+        await (self._table if item.is_table else self._document)(item, data, told)
+
+    async def _document(self, item: Item, data: bytes, told: dict[str, Json]) -> None:
+        revision = await self._workspace.publish(item.id, data, item.media_type)
+        told["revision"], told["state"] = revision.revision, revision.state
+        status = await self._workspace.wait_until_ready(item.id, revision.revision)
+        told["state"] = status.state
+        if status.state != "ready":
+            reason = status.reason or status.state
+            message = f"revision {revision.revision} of {item.id} cannot be asked about: {reason}"
+            raise NotIndexed(message)
+
+    async def _table(self, item: Item, data: bytes, told: dict[str, Json]) -> None:
+        snapshot = await self._workspace.publish_snapshot(item.id, data)
+        told["snapshot"], told["state"] = snapshot.snapshot, snapshot.state
 
 
-def _fits(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() in MEDIA_TYPES
-
-
-async def _publish(workspace: Workspace, item: Item, access: Visibility) -> dict[str, Json]:
-    data = await asyncio.to_thread(item.path.read_bytes)
-    if item.media_type == "text/csv":
-        return await _publish_table(workspace, item, access, data)
-    await workspace.declare_source(item.id, item.title, visibility=access)
-    revision = await workspace.publish(item.id, data, item.media_type)
-    status = await workspace.wait_until_ready(item.id, revision.revision)
-    return {"source": item.id, "revision": revision.revision, "state": status.state}
-
-
-async def _publish_table(
-    workspace: Workspace, item: Item, access: Visibility, data: bytes
-) -> dict[str, Json]:
-    # Declaring it again would drop the measures that somebody declared.
-    if not await _is_declared(workspace, item.id):
-        await workspace.declare_dataset(item.id, Table(title=item.title, visibility=access))
-    snapshot = await workspace.publish_snapshot(item.id, data)
-    return {"dataset": item.id, "snapshot": snapshot.snapshot, "state": snapshot.state}
-
-
-async def _is_declared(workspace: Workspace, dataset_id: str) -> bool:
-    try:
-        await workspace.dataset(dataset_id)
-    except ProblemError as error:
-        if error.status == HTTPStatus.NOT_FOUND:
-            return False
-        raise
-    return True
+def _tell(outcome: Published) -> None:
+    told = outcome.told
+    if outcome.error is not None:
+        tell_error(outcome.error, as_json=False, about=str(outcome.item.path))
+        return
+    kind, number = ("dataset", "snapshot") if "dataset" in told else ("source", "revision")
+    access = str(told["visibility"])
+    if "visibility_before" in told:
+        access = f"{told['visibility_before']} -> {access}"
+    tell(f"{told[kind]}  {number} {told[number]}  {told['state']}  {access}")

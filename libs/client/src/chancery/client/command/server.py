@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Generator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from http import HTTPStatus
 
 from chancery.client.command.settings import CommandSettings, server_token, server_url
+from chancery.client.errors import ProblemError
 from chancery.client.http import Chancery, connect
+from chancery.kernel.errors import NotFound
 
 ABSENCE_S = 2.0
 """A person wants to know soon that nothing runs there."""
@@ -18,3 +22,29 @@ def server_client(settings: CommandSettings) -> AbstractAsyncContextManager[Chan
         NoToken: when there is none to call it with.
     """
     return connect(server_url(settings), server_token(settings), absence_s=ABSENCE_S)
+
+
+class UnknownWorkspace(NotFound):
+    """There is no such workspace, or the caller is no member of it."""
+
+    code = "workspace_not_found"
+
+
+@contextmanager
+def entering(workspace_id: str) -> Generator[None]:
+    """Say of a workspace that is not found how it comes about.
+
+    Raises:
+        UnknownWorkspace: in place of a 404.
+    """
+    try:
+        yield
+    except ProblemError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        message = (
+            f"there is no workspace {workspace_id} that you are a member of; "
+            f"`chancery workspace create {workspace_id}` makes it, "
+            f"`chancery member add PRINCIPAL -w {workspace_id}` lets others in"
+        )
+        raise UnknownWorkspace(message, field="--workspace") from error

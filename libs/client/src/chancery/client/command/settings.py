@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 
 from chancery.kernel.errors import Rejected
 from chancery.runtime.settings import ServiceSettings
@@ -25,10 +25,14 @@ class NoToken(Rejected):
 
 
 class CommandSettings(ServiceSettings):
-    """The settings of the command; `url` and `token` are those of the server it calls."""
+    """The settings of the command; `url` and `token` are those of the server it calls.
+
+    `max_upload_bytes` is what that server takes at most; it is a setting of the gateway too.
+    """
 
     url: str | None = None
     token: SecretStr | None = None
+    max_upload_bytes: int = Field(default=16 * 1024 * 1024, ge=1)
 
 
 def load_settings() -> CommandSettings:

@@ -1,0 +1,198 @@
+"""Publishing again never widens who may read, and one bad file does not stop the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+import pytest
+
+from chancery.client.command import publish
+from chancery.client.command.declaring import Wanted
+from chancery.client.command.items import Item, check_item, find_items
+from chancery.client.command.publish import run_publish
+from chancery.client.http import connect
+from chancery.kernel.canonical import Json
+from chancery.kernel.errors import Rejected
+
+HIDDEN: Json = {"kind": "source", "id": "safe", "title": "The safe", "visibility": "restricted",
+                "authority": "normative", "date": "2024-01-01", "revision": 1,
+                "withdrawn": False}  # fmt: skip
+ORDERS: Json = {"kind": "dataset", "id": "orders", "title": "Orders", "visibility": "workspace",
+                "revision": 1, "withdrawn": False}  # fmt: skip
+PUBLISHED: Json = {"revision": 2, "snapshot": 2, "sequence": 9, "content_sha256": "0" * 64,
+                   "event_id": "e", "state": "ready"}  # fmt: skip
+
+
+class Server:
+    """Knows what was declared before, and keeps what is sent to it."""
+
+    def __init__(self, existing: Mapping[str, Json]) -> None:
+        """Know the resources of `existing` by their paths below the workspace."""
+        self.existing = existing
+        self.sent: list[tuple[str, str, Json]] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer as the gateway does."""
+        place = request.url.path.removeprefix("/v1/workspaces/plant/")
+        if request.method == "GET" and place.endswith("/status"):
+            return httpx.Response(200, json={"revision": 2, "state": "ready"})
+        if request.method == "GET" and place == "sources":
+            return httpx.Response(200, json={"resources": []})
+        if request.method == "GET":
+            found = self.existing.get(place)
+            status = 404 if found is None else 200
+            return httpx.Response(status, json=found or {"status": 404})
+        body = json.loads(request.content) if request.method == "PUT" else None
+        self.sent.append((request.method, place, body))
+        if request.method == "PUT":
+            return httpx.Response(200, json={"sequence": 8, "changed": True})
+        return httpx.Response(201, json=PUBLISHED)
+
+    def declared(self) -> list[Json]:
+        """Return the declarations that came."""
+        return [body for method, _, body in self.sent if method == "PUT"]
+
+
+async def published(
+    server: Server, path: Path, wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+) -> int:
+    def client(_: object) -> object:
+        return connect("http://chancery", "tok", transport=httpx.MockTransport(server))
+
+    monkeypatch.setattr(publish, "server_client", client)
+    return await run_publish(path, "plant", wanted, as_json=True)
+
+
+async def test_publishing_again_keeps_a_restricted_source_restricted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "safe.md"
+    page.write_text("The code is 4711.", "utf-8")
+    server = Server({"sources/safe": HIDDEN})
+
+    code = await published(server, page, Wanted(), monkeypatch)
+
+    assert code == 0
+    assert server.declared() == []
+    assert [place for _, place, _ in server.sent] == ["sources/safe/revisions"]
+
+
+async def test_access_is_widened_by_its_own_option_only_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "safe.md"
+    page.write_text("The code is 4711.", "utf-8")
+    server = Server({"sources/safe": HIDDEN})
+
+    await published(server, page, Wanted(visibility="workspace"), monkeypatch)
+
+    kept = {"title": "The safe", "authority": "normative", "date": "2024-01-01"}
+    assert server.declared() == [{"visibility": "workspace", **kept}]
+    told = json.loads(capsys.readouterr().out)["published"][0]
+    assert (told["visibility_before"], told["visibility"]) == ("restricted", "workspace")
+
+
+async def test_a_new_title_keeps_who_may_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "safe.md"
+    page.write_text("The code is 4711.", "utf-8")
+    server = Server({"sources/safe": HIDDEN})
+
+    await published(server, page, Wanted(title="Vault"), monkeypatch)
+
+    (declared,) = server.declared()
+    assert isinstance(declared, dict)
+    assert (declared["title"], declared["visibility"]) == ("Vault", "restricted")
+
+
+@pytest.mark.parametrize("wanted", [Wanted(visibility="restricted"), Wanted(title="Other")])
+async def test_an_option_that_a_dataset_would_ignore_is_refused_before_it_is_published(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    wanted: Wanted,
+) -> None:
+    table = tmp_path / "orders.csv"
+    table.write_text("id,amount\n1,2\n", "utf-8")
+    server = Server({"datasets/orders": ORDERS})
+
+    code = await published(server, table, wanted, monkeypatch)
+
+    assert code == 1
+    assert server.sent == []
+    assert "declared_otherwise" in capsys.readouterr().out
+
+
+async def test_a_dataset_that_has_what_is_asked_for_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "orders.csv"
+    table.write_text("id,amount\n1,2\n", "utf-8")
+    server = Server({"datasets/orders": ORDERS})
+
+    code = await published(server, table, Wanted("Orders", "workspace"), monkeypatch)
+
+    assert code == 0
+    assert [place for _, place, _ in server.sent] == ["datasets/orders/snapshots"]
+
+
+async def test_a_bad_file_is_named_declared_nowhere_and_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.md").write_bytes(b"caf\xe9")
+    (tmp_path / "b.md").write_text("A page.", "utf-8")
+    server = Server({})
+
+    code = await published(server, tmp_path, Wanted(), monkeypatch)
+
+    first, second = json.loads(capsys.readouterr().out)["published"]
+    assert code == 1
+    assert (first["path"], first["error"]["code"]) == (str(tmp_path / "a.md"), "invalid_utf8")
+    assert (second["source"], second["state"]) == ("b", "ready")
+    assert {place.split("/")[1] for _, place, _ in server.sent} == {"b"}
+
+
+async def test_one_title_for_a_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.md").write_text("A page.", "utf-8")
+
+    with pytest.raises(Rejected) as refused:
+        await published(Server({}), tmp_path, Wanted(title="All"), monkeypatch)
+
+    assert refused.value.code == "title_for_folder"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code"),
+    [
+        ("a.md", b" \n", "empty_content"),
+        ("a.txt", b"a\x00b", "nul_byte"),
+        ("a.md", b"a" * 101, "too_large"),
+        ("a.pdf", b"no document", "wrong_media_type"),
+        ("a.csv", b"id;amount\n1;2\n", "csv_separator"),
+        ("a.csv", b"id,amount\n1\n", "csv_ragged_row"),
+        ("a.csv", b"amount\n1\n", None),
+        ("a.html", b"<p>A page", None),
+    ],
+)
+def test_what_a_server_would_refuse_is_refused_here(
+    tmp_path: Path, name: str, data: bytes, code: str | None
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    (item,) = find_items(path)
+
+    assert refusal(item, data) == code
+
+
+def refusal(item: Item, data: bytes) -> str | None:
+    try:
+        check_item(item, data, bytes_max=100)
+    except Rejected as error:
+        return error.code
+    return None
