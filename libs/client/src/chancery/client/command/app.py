@@ -170,6 +170,34 @@ def migrate(*, as_json: AsJson = False) -> None:
         asyncio.run(run_migrate(as_json=as_json))
 
 
+@app.command()
+def backup(
+    folder: Annotated[Path, typer.Argument(help="Where the backups are kept.")],
+    *,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Save the database; the keys of its content go to one file that each backup replaces."""
+    from chancery.client.command.backups import run_backup
+
+    with speaking(as_json=as_json):
+        asyncio.run(run_backup(folder, data_dir, as_json=as_json))
+
+
+@app.command()
+def restore(
+    folder: Annotated[Path, typer.Argument(help="Where the backups are kept.")],
+    *,
+    label: Annotated[str | None, typer.Option(help="Which one (default: the newest).")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fill the migrated, empty database of CHANCERY_POSTGRES_DSN from a backup."""
+    from chancery.client.command.backups import run_restore
+
+    with speaking(as_json=as_json):
+        asyncio.run(run_restore(folder, label, as_json=as_json))
+
+
 @streams.command("diff")
 def streams_diff(*, as_json: AsJson = False) -> None:
     """Say what apply would change; exits with 1 when anything."""
