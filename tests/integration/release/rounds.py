@@ -232,7 +232,7 @@ class Rounds:
             run_id=run_id,
             generation=admitted.generation,
             lease=admitted.lease,
-            selector="extractive/1",
+            selector="extractive",
             selections=(self.world.sources[self.source].quote(QUOTE),),
         )
         await replace(handler, ending=ending)(event_of(data, subject=run_id), DELIVERY)

@@ -92,7 +92,7 @@ async def propose_with(
         run_id=admitted.run_id,
         generation=admitted.generation,
         lease=admitted.lease,
-        selector="extractive/1",
+        selector="extractive",
         selections=(source.quote(QUOTE),),
     )
     event = event_of(data, subject=admitted.run_id)

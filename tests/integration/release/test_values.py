@@ -19,7 +19,8 @@ from chancery.events.run import GatheredMeasure, ProposedValue, RunAdmitted
 from chancery.evidence.bundle import RowsRead
 from chancery.evidence.manifest import DatasetManifest, MeasureCard
 from chancery.kernel.canonical import sha256_hex
-from chancery.tabular.jobs import Table
+from chancery.kernel.errors import ChanceryError
+from chancery.tabular.jobs import RowTable, Table
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.schema import Column, TableSchema, column_of
@@ -56,14 +57,9 @@ class Orders:
         self, run_id: str, sql: str, *, column: int = 0, alter: tuple[bytes, bytes] = (b"", b"")
     ) -> ProposedValue:
         """Play execution: run `sql`, store query, preview (altered) and rows, select a cell."""
-        preview = await self.pool.query(sql, [Table(self.table, self.parquet)])
-        rows = await self.pool.rows(Table(self.table, self.parquet))
+        preview, rows = await self.pool.query_with_rows(sql, Table(self.table, self.parquet))
         assert rows is not None
-        read = RowsRead(
-            table=self.table.name,
-            columns=tuple((each.name, each.duckdb_type) for each in self.table.columns),
-            rows=rows.rows,
-        )
+        read = rows_read(rows)
         blobs = self.world.blobs
         payload = preview.canonical().replace(*alter) if alter[0] else preview.canonical()
         return ProposedValue(
@@ -221,6 +217,46 @@ async def test_a_field_that_is_hidden_later_withholds_the_answer(orders: Orders)
     promoted = MemberAdded(workspace_id=WORKSPACE, role="admin")
     await orders.world.append(principal_ref("anna"), promoted)
     assert (await orders.world.document("answer", admitted.run_id)).status == "sealed"
+
+
+@pytest.mark.req("CR-27")
+async def test_recorded_rows_of_a_column_that_was_not_read_are_not_handed_out(
+    orders: Orders,
+) -> None:
+    admitted = await orders.ask()
+    value = await orders.propose(admitted.run_id, "SELECT sum(amount) FROM orders")
+    hidden = TableSchema("orders", _secret(orders))
+    rows = await orders.pool.rows(Table(hidden, orders.parquet))
+    assert rows is not None
+    stored = rows_read(rows).to_bytes()
+    assert b"secret" in stored
+    smuggled = await orders.world.blobs.put_run(TENANT, admitted.run_id, stored)
+
+    await orders.world.propose(admitted, value.model_copy(update={"rows_sha256": smuggled}))
+
+    assert (await orders.world.ended(admitted.run_id)).status == "sealed"
+    with pytest.raises(ChanceryError) as refused:
+        await orders.world.document("bundle", admitted.run_id)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.req("KO-2")
+async def test_the_query_of_another_run_is_no_evidence_of_this_one(orders: Orders) -> None:
+    first, second = await orders.ask(), await orders.ask()
+    value = await orders.propose(first.run_id, "SELECT sum(amount) FROM orders")
+
+    await orders.world.propose(second, value)
+    await orders.world.propose(first, value)
+
+    answer = parse((await orders.world.ended(second.run_id)).json_text)
+    assert answer["outcome"] == "insufficient_evidence"
+    assert (await orders.world.ended(first.run_id)).status == "sealed"
+
+
+def rows_read(rows: RowTable) -> RowsRead:
+    """Return the rows as execution stores them."""
+    columns = tuple((each.name, each.duckdb_type) for each in rows.schema.columns)
+    return RowsRead(table=rows.schema.name, columns=columns, rows=rows.rows)
 
 
 def _secret(orders: Orders) -> tuple[Column, ...]:

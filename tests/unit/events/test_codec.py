@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,12 @@ from chancery.events.authority import MemberAdded, RevisionPublished, SourceDecl
 from chancery.events.codec import MODELS, UndecodableEvent, decode, encode
 from chancery.events.envelope import Envelope, Event, EventData
 from chancery.events.topology import STREAMS, TOPICS
+from chancery.kernel.canonical import SAFE_INTEGER_MAX, Json, canonical_bytes, parse_json
+from chancery.testkit.contracts.examples import examples
+
+Path: TypeAlias = tuple[str | int, ...]
+
+LARGEST = {name: content for name, content in examples().items() if name.endswith("/largest.json")}
 
 
 def wrap(data: EventData, type_name: str | None = None) -> Event:
@@ -128,3 +136,40 @@ def test_streams_of_record_are_kept_for_ever() -> None:
     kept = {stream.name for stream in STREAMS if stream.append_only and stream.max_age_s == 0}
 
     assert {"AUTHORITY", "INDEX", "RELEASES"} <= kept
+
+
+@pytest.mark.parametrize("name", sorted(LARGEST))
+def test_no_integer_is_decoded_that_could_not_be_encoded(name: str) -> None:
+    document = parse_json(LARGEST[name])
+    decode(canonical_bytes(document))
+    for path in _integers(document):
+        if path[0] != "data":
+            continue
+        altered = json.dumps(_replaced(document, path, SAFE_INTEGER_MAX + 1)).encode()
+        with pytest.raises(UndecodableEvent):
+            decode(altered)
+
+
+def test_the_largest_integers_are_among_the_examples() -> None:
+    assert sum(len(list(_integers(parse_json(each)))) for each in LARGEST.values()) > 30
+
+
+def _integers(value: Json, path: Path = ()) -> Iterator[Path]:
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield path
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _integers(each, (*path, name))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, each in enumerate(value):
+            yield from _integers(each, (*path, index))
+
+
+def _replaced(value: Json, path: Path, new: int) -> Json:
+    if not path:
+        return new
+    step, *rest = path
+    if isinstance(value, Mapping):
+        return {k: _replaced(v, tuple(rest), new) if k == step else v for k, v in value.items()}
+    assert isinstance(value, Sequence)
+    return [_replaced(v, tuple(rest), new) if n == step else v for n, v in enumerate(value)]

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from chancery.events.envelope import EventData, Id, Moment, Sha256
+from chancery.events.envelope import EventData, Exact, Id, Moment, Ordinal, Sha256
 from chancery.kernel.canonical import canonical_bytes
 
 Role = Literal["reader", "curator", "publisher", "admin"]
@@ -24,7 +24,7 @@ LINE_PATTERN = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 Title = Annotated[str, Field(min_length=1, max_length=300, pattern=LINE_PATTERN)]
 Grantee = Annotated[str, Field(pattern=r"^(group:)?[A-Za-z0-9_-]{1,64}$")]
 """A principal's id, or `group:` and a group's name."""
-Cell = Annotated[str, Field(max_length=500)] | int | bool
+Cell = Annotated[str, Field(max_length=500)] | Exact | bool
 """A literal that a row filter or a measure compares with; fractions are written as text."""
 ColumnName = Annotated[str, Field(min_length=1, max_length=64)]
 """The name of a column as the header of the file spells it."""
@@ -152,10 +152,10 @@ class RevisionPublished(EventData):
     """Revision `revision` of the source, with its raw bytes as a blob, serves from here on."""
 
     TYPE: ClassVar[str] = "chancery.source.revision-published.v1"
-    revision: int = Field(ge=1)
+    revision: Ordinal
     content_sha256: Sha256
     media_type: str = Field(min_length=1, max_length=100)
-    size_bytes: int = Field(ge=1)
+    size_bytes: Ordinal
 
 
 class RevisionWithdrawn(EventData):
@@ -251,10 +251,10 @@ class SnapshotPublished(EventData):
     """Snapshot `snapshot` of the dataset, with its raw bytes as a blob, serves from here on."""
 
     TYPE: ClassVar[str] = "chancery.dataset.snapshot-published.v1"
-    snapshot: int = Field(ge=1)
+    snapshot: Ordinal
     content_sha256: Sha256
     media_type: str = Field(min_length=1, max_length=100)
-    size_bytes: int = Field(ge=1)
+    size_bytes: Ordinal
 
 
 class DatasetWithdrawn(EventData):
@@ -301,8 +301,8 @@ class CutTaken(EventData):
 
     TYPE: ClassVar[str] = "chancery.cut.taken.v1"
     run_id: Id
-    generation: int = Field(ge=1)
-    attempt: int = Field(ge=1)
+    generation: Ordinal
+    attempt: Ordinal
     read_set: tuple[AggregateName, ...] = Field(max_length=900)
     core_sha256: Sha256
     decided_at: Moment

@@ -8,8 +8,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+)
 
+from chancery.kernel.canonical import SAFE_INTEGER_MAX
 from chancery.kernel.clock import to_text
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -32,7 +41,30 @@ Moment = Annotated[
 ]
 """A moment in UTC, written as RFC 3339 with microseconds."""
 
-Position = Annotated[int, Field(ge=0)]
+# JSON that is canonical carries no greater integer, so that the schemas need not say it; without
+# the limit an event could be decoded that nobody can encode.
+Exact = Annotated[
+    int,
+    Field(ge=-SAFE_INTEGER_MAX, le=SAFE_INTEGER_MAX),
+    WithJsonSchema({"type": "integer"}),
+]
+"""An integer that every reader of JSON reads as it was written."""
+
+Whole = Annotated[
+    int,
+    Field(ge=0, le=SAFE_INTEGER_MAX),
+    WithJsonSchema({"minimum": 0, "type": "integer"}),
+]
+"""A count or an offset."""
+
+Ordinal = Annotated[
+    int,
+    Field(ge=1, le=SAFE_INTEGER_MAX),
+    WithJsonSchema({"minimum": 1, "type": "integer"}),
+]
+"""A number of something that is counted from 1."""
+
+Position = Whole
 """A sequence number of a stream; 0 means before the first message."""
 
 SIZE_BYTES_MAX = 256 * 1024

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from chancery.events.envelope import EventData, Id, Position, Sha256
+from chancery.events.envelope import EventData, Id, Ordinal, Position, Sha256, Whole
 
 ResourceKind = Literal["source", "dataset"]
 """What has revisions: a document source, or a dataset (its revisions are snapshots)."""
@@ -18,7 +18,7 @@ class _OfRevision(EventData):
     workspace_id: Id
     kind: ResourceKind
     key: Id
-    revision: int = Field(ge=1)
+    revision: Ordinal
     content_sha256: Sha256
     authority_sequence: Position
 
@@ -41,7 +41,7 @@ class RevisionExtracted(_OfRevision):
     extraction_sha256: Sha256
     manifest_sha256: Sha256
     extractor: str = Field(min_length=1, max_length=100)
-    length: int = Field(ge=0)
+    length: Whole
 
 
 class RevisionReady(_OfRevision):

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 
 from chancery.events.authority import Standing, Title, Visibility
-from chancery.events.envelope import EventData, Id, Position, Sha256
+from chancery.events.envelope import EventData, Id, Ordinal, Position, Sha256
 from chancery.kernel.canonical import canonical_bytes
 
 TEXT_BYTES_MAX = 128 * 1024
@@ -82,7 +82,7 @@ class IntakeAccepted(EventData):
     intake_sequence: Position
     sequence: Position
     changed: bool
-    revision: int | None = Field(default=None, ge=1)
+    revision: Ordinal | None = None
     content_sha256: Sha256 | None = None
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from chancery.events.envelope import EventData, Id, Position, Sha256
+from chancery.events.envelope import EventData, Id, Ordinal, Position, Sha256
 
 Coverage = Literal["complete", "incomplete", "unavailable"]
 Outcome = Literal[
@@ -25,7 +23,7 @@ class ReleaseSealed(EventData):
 
     TYPE: ClassVar[str] = "chancery.release.sealed.v1"
     run_id: Id
-    generation: int = Field(ge=1)
+    generation: Ordinal
     release_id: Id
     receipt_sha256: Sha256
     cut_sequence: Position
@@ -36,7 +34,7 @@ class ReleaseRefused(EventData):
 
     TYPE: ClassVar[str] = "chancery.release.refused.v1"
     run_id: Id
-    generation: int = Field(ge=1)
+    generation: Ordinal
     release_id: Id
     outcome: Outcome
     receipt_sha256: Sha256

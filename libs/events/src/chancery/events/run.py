@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chancery.events.authority import Language, Mode
-from chancery.events.envelope import EventData, Id, Moment, Position, Sha256
+from chancery.events.envelope import EventData, Id, Moment, Ordinal, Position, Sha256, Whole
 from chancery.events.index import ResourceKind
 
 Selection = Annotated[tuple[Id, ...], Field(max_length=500)]
@@ -40,7 +40,7 @@ class RunRequested(EventData):
     run_id: Id
     workspace_id: Id
     conversation_id: Id
-    message: int = Field(ge=1)
+    message: Ordinal
     credential_id: Id
     question_sha256: Sha256
     sources: Selection = ()
@@ -55,7 +55,7 @@ class _OfLease(EventData):
     """A stage's event counts only while generation and lease are the run's current ones."""
 
     run_id: Id
-    generation: int = Field(ge=1)
+    generation: Ordinal
     lease: Id
 
 
@@ -63,7 +63,8 @@ class RunAdmitted(_OfLease):
     """The authorised scope of a run, as of `barrier` on the AUTHORITY stream.
 
     `scope_sha256` is the run's blob with the eligible revisions (see chancery.evidence.scope);
-    `index_sequence` is the highest INDEX position that a pin of the scope rests on.
+    `index_sequence` is the highest INDEX position that a pin of the scope rests on; `selected`
+    says that the caller named the scope's resources one by one: each has to stay readable.
     """
 
     TYPE: ClassVar[str] = "chancery.run.admitted.v1"
@@ -78,16 +79,17 @@ class RunAdmitted(_OfLease):
     deadline: Moment
     barrier: Position
     index_sequence: Position
+    selected: bool = False
 
 
 class GatheredPassage(_Part):
     """A found passage: [start, end) in code points of the canonical text, inside one part."""
 
     key: Id
-    revision: int = Field(ge=1)
+    revision: Ordinal
     part_id: Id
-    start: int = Field(ge=0)
-    end: int = Field(ge=1)
+    start: Whole
+    end: Ordinal
     extraction_sha256: Sha256
 
 
@@ -95,7 +97,7 @@ class GatheredMeasure(_Part):
     """A declared measure whose card matches the question; `name` is found in the manifest."""
 
     key: Id
-    snapshot: int = Field(ge=1)
+    snapshot: Ordinal
     name: str = Field(min_length=1, max_length=64)
     manifest_sha256: Sha256
 
@@ -113,8 +115,8 @@ class RunGathered(_OfLease):
     measures: tuple[GatheredMeasure, ...] = Field(default=(), max_length=50)
     index_position: Position
     unconfirmed: tuple[Id, ...] = Field(default=(), max_length=1000)
-    term_counts: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), max_length=200)
-    passages_total: int = Field(default=0, ge=0)
+    term_counts: tuple[Whole, ...] = Field(default=(), max_length=200)
+    passages_total: Whole = 0
 
 
 class ProposedQuote(_Part):
@@ -122,10 +124,10 @@ class ProposedQuote(_Part):
 
     kind: Literal["quote"] = "quote"
     key: Id
-    revision: int = Field(ge=1)
+    revision: Ordinal
     part_id: Id
-    start: int = Field(ge=0)
-    end: int = Field(ge=1)
+    start: Whole
+    end: Ordinal
 
 
 class ProposedValue(_Part):
@@ -138,12 +140,12 @@ class ProposedValue(_Part):
 
     kind: Literal["value"] = "value"
     key: Id
-    snapshot: int = Field(ge=1)
+    snapshot: Ordinal
     query_sha256: Sha256
     preview_sha256: Sha256
     rows_sha256: Sha256 | None = None
-    row: int = Field(ge=0)
-    column: int = Field(ge=0)
+    row: Whole
+    column: Whole
 
 
 Proposed = Annotated[ProposedQuote | ProposedValue, Field(discriminator="kind")]
@@ -164,8 +166,8 @@ class ActivityRecorded(_OfLease):
     TYPE: ClassVar[str] = "chancery.run.activity-recorded.v1"
     stage: Literal["search", "select", "query"]
     tool: str = Field(pattern=r"^[a-z0-9_.-]{1,64}$")
-    count: int = Field(ge=0)
-    duration_ms: int = Field(ge=0)
+    count: Whole
+    duration_ms: Whole
 
 
 class RunCancelled(EventData):
@@ -181,7 +183,7 @@ class RunExpired(EventData):
 
     TYPE: ClassVar[str] = "chancery.run.expired.v1"
     run_id: Id
-    generation: int = Field(ge=1)
+    generation: Ordinal
     reason: Literal["deadline", "parked"]
 
 

@@ -142,7 +142,7 @@ def _assembled(
             ending=ending,
             clock=clock,
         ),
-        seal=SealRun(runs, stages, evidence, ending),
+        seal=SealRun(runs, stages, evidence, ending, index.position),
         stages=stages,
         commands=Commands(gate, conversations),
         retry=Retrying(gate, runs, conversations),

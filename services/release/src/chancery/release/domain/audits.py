@@ -53,7 +53,7 @@ def audit_document(
         "sources": [_source(each, snapshot) for each in core.sources],
         "native_reads": [_read(each, core.sources) for each in core.results],
         "rlm_tools": [],
-        "retrieved": [_retrieved(each, snapshot) for each in pinned],
+        "retrieved": [_retrieved(each, snapshot) for each in _gathered(run, pinned)],
         "output_release": {
             "receipt": receipt.to_json(),
             "receipt_sha256": receipt.sha256,
@@ -72,6 +72,16 @@ def _source(reference: SourceReference, snapshot: Snapshot) -> Json:
 def _read(result: ResultReference, sources: Sequence[SourceReference]) -> Json:
     dataset = next((each.id for each in sources if each.key == result.key), None)
     return {**result.to_json(), "dataset_id": dataset}
+
+
+def _gathered(run: Run, pinned: Sequence[Pinned]) -> list[Pinned]:
+    """Return the pins that retrieval found something in; a selected one may be pinned without."""
+    gathered = run.gathering()
+    if gathered is None:
+        return []
+    names = {("source", each.key) for each in gathered.passages}
+    names |= {("dataset", each.key) for each in gathered.measures}
+    return [pin for pin in pinned if (pin.kind, pin.key) in names]
 
 
 def _retrieved(pin: Pinned, snapshot: Snapshot) -> Json:

@@ -12,7 +12,7 @@ from chancery.events.authority import Mode
 from chancery.events.codec import decode
 from chancery.events.envelope import EventData
 from chancery.events.queries import RunState
-from chancery.events.run import Bounds, RunAdmitted, RunGathered
+from chancery.events.run import Bounds, RunAdmitted, RunGathered, RunProposed
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
 
@@ -65,6 +65,10 @@ class Run:
     def gathering(self) -> RunGathered | None:
         """Return what was gathered, as release stored it."""
         return _stage(self.gathered, RunGathered)
+
+    def proposal(self) -> RunProposed | None:
+        """Return what was proposed first under the run's lease."""
+        return _stage(self.proposed, RunProposed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,18 @@ def gathered_pins(scope: Scope, gathered: RunGathered) -> tuple[Pinned, ...]:
     return tuple(pins[name] for name in sorted(pins))
 
 
+def with_selected(pins: tuple[Pinned, ...], scope: Scope) -> tuple[Pinned, ...]:
+    """Return `pins` with every resource of a scope that the caller selected one by one.
+
+    What was selected decides whether retrieval found something in it or not.
+    """
+    known = {(pin.kind, pin.key): pin for pin in pins}
+    for entry in scope.entries:
+        name = (entry.kind, entry.key)
+        known.setdefault(name, Pinned(entry.kind, entry.key, entry.revision))
+    return tuple(known[name] for name in sorted(known))
+
+
 def entries_used(
     scope: Scope, gathered: RunGathered, selections: Sequence[Selection]
 ) -> Iterator[tuple[Selection, ScopeEntry]]:

@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from chancery.attest.signing import key_id
+from chancery.authority.release import ReleaseRequest
 from chancery.evidence.answer import Card, Citation, QuoteCitation, Statement
 from chancery.evidence.bundle import Bundle, CitedPart, ResultProof, RowsRead, Signature
 from chancery.evidence.manifest import Manifest
@@ -89,7 +90,7 @@ class Bundles:
         rows = None
         if execution.rows_sha256 is not None:
             data = await self.evidence.run_blob(*place, execution.rows_sha256)
-            rows = None if data is None else RowsRead.from_bytes(data)
+            rows = None if data is None else authorised_rows(data, release.request, execution.key)
         parsed = parse_json(preview)
         return ResultProof.model_validate(
             {"sql": sql.decode(), "preview": parsed, "rows": rows}, strict=False
@@ -103,6 +104,21 @@ class Bundles:
             message = "the log does not hold the cut that the receipt names"
             raise SealedRowDamaged(message, code="cut_missing")
         return payload.hex()
+
+
+def authorised_rows(data: bytes, request: ReleaseRequest, key: str) -> RowsRead:
+    """Return rows that a query read, of no other column than the decision was asked about.
+
+    Raises:
+        SealedRowDamaged: they hold something else; the release is not handed out with them.
+        Malformed: they are no rows.
+    """
+    rows = RowsRead.from_bytes(data)
+    columns = {name for pin in request.pinned if pin.key == key for name in pin.columns}
+    if not {name for name, _ in rows.columns} <= columns:
+        message = "the recorded rows of a sealed value hold columns that its query does not read"
+        raise SealedRowDamaged(message, code="rows_not_authorised")
+    return rows
 
 
 def _signature(release: Release) -> Signature:

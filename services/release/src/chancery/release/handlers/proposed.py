@@ -15,6 +15,7 @@ from chancery.evidence.coverage import coverage
 from chancery.evidence.scope import Scope
 from chancery.kernel.errors import Corrupt, Rejected
 from chancery.release.domain.drafts import Draft, Ground, draft_answer, draft_refusal, ground_of
+from chancery.release.domain.fixed_names import SELECTORS
 from chancery.release.domain.runs import Run
 from chancery.release.domain.selection import (
     Selected,
@@ -23,10 +24,12 @@ from chancery.release.domain.selection import (
     gathered_pins,
     is_selection_error,
     select,
+    with_selected,
 )
 from chancery.release.errors import InvalidSelection
 from chancery.release.handlers.ending import Ending, plain_refusal
 from chancery.release.handlers.run_events import RunEvents, data_of, traced
+from chancery.release.ports.position import Position
 from chancery.release.ports.stores import EvidenceStore, RunStore
 from chancery.runtime import telemetry
 from chancery.runtime.delivery import Delivery
@@ -44,6 +47,7 @@ class SealRun:
     stages: RunEvents
     evidence: EvidenceStore
     ending: Ending
+    index: Position
 
     async def __call__(self, event: Event, _: Delivery) -> None:
         """Seal the answer or the refusal; an ended run or a void lease changes nothing."""
@@ -54,8 +58,14 @@ class SealRun:
         run = traced(await self.stages.with_gathered(run))
         with telemetry.span(telemetry.SEAL, ids={"run_id": run.run_id}):
             keep = self.runs.keep_proposed(run, data.generation, data.lease, encode(event))
-            _kept, (draft, ground) = await asyncio.gather(keep, self._prepare(run, data))
-            await self.ending.finish(draft, ground)
+            kept, (draft, ground) = await asyncio.gather(keep, self._prepare(run, data))
+            if kept or await self._is_first(run, data):
+                await self.ending.finish(draft, ground)
+
+    async def _is_first(self, run: Run, data: RunProposed) -> bool:
+        """Tell whether this is the proposal that the run holds: a repeat, not a second opinion."""
+        found = await self.runs.read(run.tenant, run.run_id)
+        return found is not None and found.proposal() == data
 
     async def _prepare(self, run: Run, data: RunProposed) -> tuple[Draft, Ground]:
         admitted, gathered = run.admission(), run.gathering()
@@ -64,10 +74,17 @@ class SealRun:
             raise Corrupt(message, code="run_damaged")
         scope = await self.evidence.scope(run.tenant, run.run_id, admitted.scope_sha256)
         pins, is_sound = _pins(scope, gathered)
-        ground = _ground(run, admitted, scope, gathered, pins=pins, selector=data.selector)
+        if admitted.selected:
+            pins = with_selected(pins, scope)
+        searched = min(gathered.index_position, max(admitted.index_sequence, self.index.sequence))
+        gathered = gathered.model_copy(update={"index_position": searched})
+        selector = data.selector if data.selector in SELECTORS else None
+        ground = _ground(run, admitted, scope, gathered, pins=pins, selector=selector)
+        if selector is None:
+            return _refusal(run, ground, "unknown_selector"), ground
         try:
             if not is_sound or not data.selections:
-                return draft_refusal(run, ground, "insufficient_evidence"), ground
+                return _refusal(run, ground), ground
             selected = await self._select(run, data, scope, gathered, pins=pins)
             return draft_answer(run, ground, selected), ground
         except ScopeTooWide:
@@ -76,7 +93,7 @@ class SealRun:
             if not is_selection_error(error):
                 raise
             _log.info("selection refused", run_id=run.run_id, code=error.code)
-            return draft_refusal(run, ground, "insufficient_evidence", error.code), ground
+            return _refusal(run, ground, error.code), ground
 
     async def _select(
         self,
@@ -103,6 +120,13 @@ class SealRun:
         return await asyncio.to_thread(work) if loaded.queries else work()
 
 
+def _refusal(run: Run, ground: Ground, code: str | None = None) -> Draft:
+    try:
+        return draft_refusal(run, ground, "insufficient_evidence", code)
+    except ScopeTooWide:
+        return plain_refusal(run, ground, "scope_too_wide")
+
+
 def _pins(scope: Scope, gathered: RunGathered) -> tuple[tuple[Pinned, ...], bool]:
     try:
         return gathered_pins(scope, gathered), True
@@ -117,7 +141,7 @@ def _ground(
     gathered: RunGathered,
     *,
     pins: tuple[Pinned, ...],
-    selector: str,
+    selector: str | None,
 ) -> Ground:
     report = coverage(
         scope.entries,

@@ -122,6 +122,7 @@ class AdmitRun:
             deadline=run.deadline,
             barrier=snapshot.checkpoint,
             index_sequence=_index_sequence(result.entries),
+            selected=bool(question.selected),
         )
         event = stage_event(run, "admitted", data, at=self.clock.now())
         return encode(event), policy_hash(policy)

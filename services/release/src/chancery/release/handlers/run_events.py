@@ -12,6 +12,7 @@ from chancery.events.envelope import Event, EventData
 from chancery.events.run import ActivityRecorded, RunCancelled, RunGathered
 from chancery.events.topology import RUNS, run_subject
 from chancery.kernel.errors import Unavailable
+from chancery.release.domain.fixed_names import is_tellable
 from chancery.release.domain.runs import Run
 from chancery.release.errors import RunVoid
 from chancery.release.handlers.ending import Ending
@@ -40,6 +41,9 @@ class RunEvents:
     async def activity(self, event: Event, _: Delivery) -> None:
         """Tell the caller that a stage did something."""
         data = data_of(event, ActivityRecorded)
+        if not is_tellable(data):
+            message = "an activity is not one of the fixed ones"
+            raise RunVoid(message, code="activity_unknown")
         told = await self.runs.record_activity(
             event.tenant,
             data.run_id,
