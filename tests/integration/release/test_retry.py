@@ -12,6 +12,7 @@ from chancery.events.authority import CredentialRevoked, MemberRemoved
 from chancery.events.topology import RUNS, run_subject
 from chancery.kernel.errors import Conflict, Denied, NotFound
 from chancery.store.pool import connect as connect_database
+from chancery.testkit.waiting import eventually
 from tests.integration.release.published import Published
 from tests.integration.release.world import TENANT, WORKSPACE, World, parse
 
@@ -138,6 +139,31 @@ async def test_what_an_earlier_generation_still_says_changes_nothing(world: Worl
     assert QUOTE not in answer.json_text
     assert new.lease != old.lease
     assert new.deadline > old.deadline
+
+
+@pytest.mark.req("KO-14")
+async def test_a_stage_given_up_ends_its_own_generation_only(world: World) -> None:
+    source, run_id = await sealed(world)
+    subject = run_subject(TENANT, run_id, "gathered")
+    old = await last_message(world.bus, RUNS, subject)
+    await world.retry(run_id)
+    await world.gather(await world.admitted(run_id, generation=2), source)
+
+    async def gathered_again() -> bool:
+        found = await last_message(world.bus, RUNS, subject)
+        return found is not None and old is not None and found.sequence > old.sequence
+
+    await eventually(gathered_again)
+    new = await last_message(world.bus, RUNS, subject)
+    assert old is not None
+    assert new is not None
+
+    await world.parts.run_clock.give_up(subject, old.payload)
+    before = (await world.document("answer", run_id)).status
+    await world.parts.run_clock.give_up(subject, new.payload)
+
+    assert before == "open"
+    assert (await world.document("answer", run_id)).status == "refused"
 
 
 @pytest.mark.req("CL-12", "KO-14")

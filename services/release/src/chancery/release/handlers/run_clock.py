@@ -15,9 +15,11 @@ from chancery.bus.connection import Connection as Bus
 from chancery.bus.connection import translate_errors
 from chancery.bus.load import message_at
 from chancery.bus.publish import publish
-from chancery.events.run import RunExpired
+from chancery.events.codec import decode
+from chancery.events.run import RunAdmitted, RunExpired, RunGathered, RunProposed
 from chancery.events.topology import RUNS, run_subject
 from chancery.kernel.clock import Clock
+from chancery.kernel.errors import Corrupt
 from chancery.release.domain.stages import stage_event
 from chancery.release.handlers.ending import Ending
 from chancery.release.ports.stores import RunStore
@@ -76,20 +78,34 @@ class RunClock:
             while True:
                 sequence = await self._advisories.get()
                 stored = await message_at(self.bus, RUNS, sequence)
-                match [] if stored is None else stored.subject.split("."):
-                    case [_, tenant, run_id, stage] if stage in _STAGES:
-                        await self.expire(tenant, run_id, "parked")
-                    case _:
-                        continue
+                if stored is not None:
+                    await self.give_up(stored.subject, stored.payload)
 
-    async def expire(self, tenant: str, run_id: str, reason: Reason) -> None:
+    async def give_up(self, subject: str, payload: bytes) -> None:
+        """Expire the run whose stage this was, unless a later generation has begun.
+
+        Raises:
+            Unavailable: call again.
+        """
+        match subject.split("."):
+            case [_, tenant, run_id, stage] if stage in _STAGES:
+                generation = _generation_of(payload)
+                await self.expire(tenant, run_id, "parked", generation=generation)
+            case _:
+                return
+
+    async def expire(
+        self, tenant: str, run_id: str, reason: Reason, *, generation: int | None = None
+    ) -> None:
         """End a run that is still open: say so on the stream, then seal the refusal.
+
+        With `generation` only that one is meant.
 
         Raises:
             Unavailable: call again.
         """
         run = await self.runs.read(tenant, run_id)
-        if run is None or not run.is_open:
+        if run is None or not run.is_open or generation not in {None, run.generation}:
             return
         data = RunExpired(run_id=run_id, generation=run.generation, reason=reason)
         event = stage_event(run, "expired", data, at=self.clock.now())
@@ -114,3 +130,12 @@ class RunClock:
             self._advisories.put_nowait(advisory.stream_seq)
         except (ValidationError, asyncio.QueueFull):
             _log.warning("an advisory was dropped")
+
+
+def _generation_of(payload: bytes) -> int | None:
+    """Return the generation that an event of a stage is of; None when it does not say."""
+    try:
+        data = decode(payload).data
+    except Corrupt:
+        return None
+    return data.generation if isinstance(data, RunAdmitted | RunGathered | RunProposed) else None
