@@ -14,14 +14,24 @@ from chancery.evidence.receipt import Execution, ReceiptCore, RunRecord, build_c
 from chancery.evidence.texts import place_words
 from chancery.kernel.canonical import canonical_bytes, sha256_hex
 from chancery.verify.report import Report
+from chancery.verify.values import Reexecution
 from chancery.verify.verify import verify_bundle
 from tests.unit.verify import sealed
 
 FULL = sealed.bundle()
 
 
-def resealed(answer: Answer, *, results: tuple[ResultProof, ...] = FULL.results) -> Report:
-    """Return the report on a bundle that seals `answer` and `results` with matching hashes."""
+def resealed(
+    answer: Answer,
+    *,
+    results: tuple[ResultProof, ...] = FULL.results,
+    dataset: str = "orders",
+    run: Reexecution = sealed.run_in_python,
+) -> Report:
+    """Return the report on a bundle that seals `answer` and `results` with matching hashes.
+
+    The receipt names its dataset `dataset`.
+    """
     old = FULL.receipt.core
     executions = tuple(
         Execution(
@@ -38,11 +48,14 @@ def resealed(answer: Answer, *, results: tuple[ResultProof, ...] = FULL.results)
         RunRecord.model_validate({name: getattr(old, name) for name in RunRecord.model_fields}),
         answer,
         FULL.salts,
-        sources=old.sources,
+        sources=tuple(
+            each.model_copy(update={"id": dataset}) if each.kind == "dataset" else each
+            for each in old.sources
+        ),
         executions=executions,
         values=old.values,
     )
-    return verify_bundle(_signed(core, answer, results).to_bytes(), run=sealed.run_in_python)
+    return verify_bundle(_signed(core, answer, results).to_bytes(), run=run)
 
 
 def _signed(core: ReceiptCore, answer: Answer, results: tuple[ResultProof, ...]) -> Bundle:
@@ -250,3 +263,33 @@ def test_swapped_citations_are_found() -> None:
     report = resealed(answer.model_copy(update={"citations": (third, second, first)}))
 
     assert "composition" in report.mismatches
+
+
+@pytest.mark.req("KO-4")
+def test_a_result_of_another_dataset_is_found() -> None:
+    answer = honest()
+    other = "costs"
+    citations = tuple(
+        each.model_copy(update={"dataset_id": other}) if each.kind == "value" else each
+        for each in answer.citations
+    )
+
+    report = resealed(answer.model_copy(update={"citations": citations}), dataset=other)
+
+    assert {"value[2]", "execution[0]"} <= set(report.mismatches)
+
+
+def test_rows_of_another_table_are_not_run() -> None:
+    false = RowsRead(table="costs", columns=sealed.ROWS.columns, rows=sealed.ROWS.rows)
+    proof = FULL.results[0].model_copy(update={"rows": false})
+    ran: list[str] = []
+
+    def run(sql: str, rows: RowsRead) -> bytes:
+        ran.append(rows.table)
+        return sealed.run_in_python(sql, sealed.ROWS)
+
+    report = resealed(honest(), results=(proof,), run=run)
+
+    assert (report.mismatches, ran) == (("execution[0]",), [])
+    assert resealed(honest(), run=run).exit_code == 0
+    assert ran == ["orders"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -45,7 +45,8 @@ def execute_in_duckdb(sql: str, rows: RowsRead) -> bytes:
 def value_checks(bundle: Bundle, run: Reexecution) -> Iterator[Check]:
     """Yield one check per result that is run again, then one per value."""
     for number, proof in enumerate(bundle.results):
-        yield _execution_check(f"execution[{number}]", proof, run)
+        named = _datasets(bundle.receipt.core.results[number : number + 1], bundle)
+        yield _execution_check(f"execution[{number}]", proof, named, run)
     stated = [
         (number, statement, citation)
         for number, (statement, citation) in enumerate(
@@ -62,9 +63,13 @@ def value_checks(bundle: Bundle, run: Reexecution) -> Iterator[Check]:
         yield compared(f"value[{number}]", problems, "the cell of the recorded preview")
 
 
-def _execution_check(name: str, proof: ResultProof, run: Reexecution) -> Check:
+def _execution_check(
+    name: str, proof: ResultProof, datasets: Collection[str], run: Reexecution
+) -> Check:
     if proof.rows is None:
         return uncheckable(name, "the rows that the query read are not carried")
+    if proof.rows.table not in datasets:
+        return mismatch(name, "the carried rows are of another dataset than the result")
     try:
         preview = run(proof.sql, proof.rows)
     except ChanceryError as error:
@@ -85,7 +90,10 @@ def _value_problems(
     result = bundle.receipt.core.results[reference.result : reference.result + 1]
     if not _is_of(result, bundle, citation):
         yield "the result is of another dataset or snapshot"
-    cell = _cell(bundle.results[reference.result].preview, reference.row, reference.column)
+    preview = bundle.results[reference.result].preview
+    if _table(preview, reference.column) != citation.dataset_id:
+        yield "the preview is of another dataset than the citation"
+    cell = _cell(preview, reference.row, reference.column)
     if cell is None:
         yield "the preview has no eligible cell in that place"
         return
@@ -106,6 +114,23 @@ def _is_of(results: Sequence[ResultReference], bundle: Bundle, citation: ValueCi
         (result.key, result.snapshot) in named and result.snapshot == citation.snapshot
         for result in results
     )
+
+
+def _datasets(results: Sequence[ResultReference], bundle: Bundle) -> set[str]:
+    """Return the ids under which the receipt knows the datasets of `results`."""
+    named = {(result.key, result.snapshot) for result in results}
+    return {
+        source.id
+        for source in bundle.receipt.core.sources
+        if source.kind == "dataset" and (source.key, source.revision) in named
+    }
+
+
+def _table(preview: Mapping[str, Json], column: int) -> Json:
+    """Return the table that a column of the preview is a native fact of."""
+    found = _item(preview.get("columns"), column)
+    native = found.get("native") if isinstance(found, Mapping) else None
+    return native.get("table") if isinstance(native, Mapping) else None
 
 
 def _cell(preview: Mapping[str, Json], row: int, column: int) -> _Cell | None:
