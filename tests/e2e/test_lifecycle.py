@@ -129,7 +129,10 @@ def test_people_publish_ask_and_verify_from_the_command_line(
     token = command(["token", "--principal", "somebody"], settings)
 
     assert published.returncode == 0, published.stderr
-    assert sorted(published.stdout.splitlines()) == ["orders  1  ready", "spare-parts  1  ready"]
+    assert sorted(published.stdout.splitlines()) == [
+        "orders  snapshot 1  ready  workspace",
+        "spare-parts  revision 1  ready  workspace",
+    ]
     assert "The spare pump stands in hall seven." in asked.stdout
     assert (asked.returncode, refused.returncode, verified.returncode) == (0, 1, 0)
     assert token.stdout.startswith("chy1.default.somebody.")

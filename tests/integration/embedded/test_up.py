@@ -98,7 +98,7 @@ def _is_gone(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-def test_it_says_one_line_when_all_are_ready_and_ctrl_c_stops_everything(start_up: Starter) -> None:
+def test_it_says_when_all_are_ready_and_ctrl_c_stops_everything(start_up: Starter) -> None:
     up = start_up()
     up.wait_ready()
     children = up.children()
@@ -107,7 +107,7 @@ def test_it_says_one_line_when_all_are_ready_and_ctrl_c_stops_everything(start_u
 
     assert set(children) == NAMES
     assert code == 0
-    assert len(up.lines) == 1
+    assert up.lines[1:] == ["Stopping.", f"Stopped; the data are in {up.data}."]
     assert [name for name, process in children.items() if not _is_gone(process)] == []
     assert sorted((up.data / "stopped").read_text().split()) == sorted(SERVICES)
     assert not list((up.data / "run").glob("*.pid"))
@@ -198,7 +198,7 @@ def test_a_busy_port_is_said_before_anything_starts(start_up: Starter) -> None:
 
     assert code == 1
     assert up.lines == [
-        f"Port {port} is in use; stop what listens there or set CHANCERY_HTTP_PORT."
+        f"Port {port} is in use; stop what listens there or choose another with --port."
     ]
     assert not (up.data / "postgres" / "cluster").exists()
 

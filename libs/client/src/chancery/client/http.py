@@ -85,6 +85,15 @@ class Chancery:
         await self._call("POST", "workspaces", Sent(json=body))
         return self.workspace(workspace_id)
 
+    async def ensure_workspace(self, workspace_id: str, title: str) -> Workspace:
+        """Return the workspace with this id, creating it when there is none."""
+        try:
+            return await self.create_workspace(workspace_id, title)
+        except ProblemError as error:
+            if error.code != "workspace_exists":
+                raise
+        return self.workspace(workspace_id)
+
     async def close_workspace(self, workspace_id: str) -> Done:
         """Close a workspace for good."""
         return (await self._call("DELETE", f"workspaces/{workspace_id}")).read(Done)

@@ -13,8 +13,10 @@ from typing import TypeVar
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from chancery.client.errors import NotReadable, Unreachable, problem_error
+from chancery.client.errors import NotReadable, problem_error
+from chancery.client.reachability import may_pass, unreachable
 from chancery.kernel.canonical import Json
+from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import random_id
 
 T = TypeVar("T")
@@ -98,8 +100,8 @@ class Transport:
             try:
                 response = await self._send(method, path, sent, headers)
             except httpx.TransportError as error:
-                if waited_s > self.absence_s:
-                    raise _unreachable(self.http) from error
+                if waited_s > self.absence_s or not may_pass(error):
+                    raise unreachable(self.http.base_url, error) from error
             else:
                 if response.is_success:
                     return Received(response.status_code, response.content)
@@ -126,7 +128,7 @@ class Transport:
                     raise problem_error(response.status_code, await response.aread())
                 yield response.aiter_bytes()
         except httpx.TransportError as error:
-            raise _unreachable(self.http) from error
+            raise unreachable(self.http.base_url, error) from error
 
     async def _send(
         self, method: str, path: str, sent: Sent, headers: Mapping[str, str]
@@ -145,14 +147,17 @@ class Transport:
 
 
 def open_http(url: str, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
-    """Return the HTTP connections to the server at `url`; redirects are not followed."""
+    """Return the HTTP connections to the server at `url`; redirects are not followed.
+
+    Raises:
+        Rejected: when `url` is no address.
+    """
     timeout = httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-    return httpx.AsyncClient(base_url=url, timeout=timeout, transport=transport)
-
-
-def _unreachable(http: httpx.AsyncClient) -> Unreachable:
-    message = f"nothing answers at {http.base_url}; is `chancery up` running there?"
-    return Unreachable(message)
+    try:
+        return httpx.AsyncClient(base_url=url, timeout=timeout, transport=transport)
+    except httpx.InvalidURL as error:
+        message = f"{url} is no address of a server; it looks like http://127.0.0.1:8080"
+        raise Rejected(message, field="url", code="invalid_url") from error
 
 
 def _unreadable() -> NotReadable:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from chancery.embedded.errors import FolderInUse, FolderNotUsable
 
+HTTP_PORT_FILE = "http.port"
+"""In `run`: the port at which the running system answers."""
+
 _CLOSED = 0o700
 _PASSABLE = 0o711
 """Root runs PostgreSQL as another account, which must pass through but may not list."""

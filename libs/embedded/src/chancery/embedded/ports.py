@@ -53,6 +53,6 @@ def answers_ok(port: int, path: str) -> bool:
 
 def _sentence(port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} is in use; stop what listens there or set CHANCERY_HTTP_PORT."
+        return f"Port {port} is in use; stop what listens there or choose another with --port."
     reason = os.strerror(error.errno).lower() if error.errno else "unknown reason"
-    return f"Port {port} cannot be opened: {reason}; set CHANCERY_HTTP_PORT to another one."
+    return f"Port {port} cannot be opened: {reason}; choose another with --port."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from chancery.embedded import nats, postgres
@@ -15,7 +15,7 @@ from chancery.embedded.database import (
     role_passwords,
     runtime_dsn,
 )
-from chancery.embedded.folder import DataFolder, hold_folder
+from chancery.embedded.folder import HTTP_PORT_FILE, DataFolder, hold_folder
 from chancery.embedded.ports import LOOPBACK, check_port, free_port
 from chancery.embedded.process import stop_left_behind
 from chancery.embedded.services import Wiring, service_children
@@ -54,8 +54,12 @@ async def up(settings: UpSettings, *, announce: Announce, steps: UpSteps) -> int
     """
     code = EXIT_DONE
     try:
-        async with _until_signal():
+        if settings.http_port and not settings.data_dir.exists():
+            # Nothing is made for a start that has to fail.
+            check_port(settings.http_port)
+        async with _until_signal(announce):
             await _run(settings, announce, steps)
+        announce(f"Stopped; the data are in {settings.data_dir.absolute()}.")
     except* ChanceryError as group:
         error = _first(group)
         announce(error.detail)
@@ -69,6 +73,7 @@ async def up(settings: UpSettings, *, announce: Announce, steps: UpSteps) -> int
 async def _run(settings: UpSettings, announce: Announce, steps: UpSteps) -> None:
     with hold_folder(settings.data_dir) as folder:
         await asyncio.to_thread(stop_left_behind, folder.run)
+        _warn_of_new_key(folder, settings, announce)
         port = settings.http_port or free_port()
         check_port(port)
         servers = await _prepare(folder, settings)
@@ -76,8 +81,32 @@ async def _run(settings: UpSettings, announce: Announce, steps: UpSteps) -> None
             await supervisor.start(servers.children)
             wiring = await _wire(folder, settings, steps, servers, port)
             await supervisor.start(service_children(folder, settings, steps, wiring))
-            announce(f"Chancery is ready at http://{LOOPBACK}:{port}")
-            await asyncio.Event().wait()
+            with _told_port(folder, port):
+                announce(f"Chancery is ready at http://{LOOPBACK}:{port}")
+                await asyncio.Event().wait()
+
+
+def _warn_of_new_key(folder: DataFolder, settings: UpSettings, announce: Announce) -> None:
+    """Say so when a folder that has served loses the key that its receipts are signed with."""
+    is_configured = {"CHANCERY_SIGNING_KEY", "CHANCERY_SIGNING_KEY_FILE"} & set(
+        settings.environment
+    )
+    has_served = (folder.path / "token.key").exists()
+    if has_served and not is_configured and not (folder.path / "signing.key").exists():
+        announce(
+            "signing.key is gone: a new key signs from here on, unless you restore the old one."
+        )
+
+
+@contextmanager
+def _told_port(folder: DataFolder, port: int) -> Generator[None]:
+    """Leave the port in the folder for the command, while the block lasts."""
+    path = folder.run / HTTP_PORT_FILE
+    path.write_text(f"{port}\n", encoding="ascii")
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
 
 
 async def _prepare(folder: DataFolder, settings: UpSettings) -> _Servers:
@@ -137,14 +166,15 @@ async def _wire(
 
 
 @asynccontextmanager
-async def _until_signal() -> AsyncGenerator[None]:
-    """Cancel the block, quietly, when one of the signals arrives."""
+async def _until_signal(announce: Announce) -> AsyncGenerator[None]:
+    """Cancel the block when one of the signals arrives, and say so."""
     loop = asyncio.get_running_loop()
     scope = asyncio.timeout(None)
 
     def leave() -> None:
         # The second signal finds the block being left already; that has its own bounds.
         if not scope.expired():
+            announce("Stopping.")
             scope.reschedule(loop.time())
 
     try:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
+import typer.exceptions
 
-from chancery.client.command.output import speaking
+from chancery.client.command import governance
+from chancery.client.command.options import AsJson, DataDir, WorkspaceName
+from chancery.client.command.output import EXIT_USAGE, speaking, tell_error
 from chancery.events.authority import Visibility
+from chancery.kernel.errors import Rejected
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-DataDir = Annotated[
-    Path | None, typer.Option(help="The data folder (default: CHANCERY_DATA_DIR or .chancery).")
-]
-WorkspaceName = Annotated[
-    str, typer.Option("--workspace", "-w", envvar="CHANCERY_WORKSPACE", help="The workspace.")
-]
 Projection = Annotated[str, typer.Argument(help="authority, index or all.")]
 OutputFile = Annotated[Path | None, typer.Option(help="Save the proof of the answer here.")]
 
 app = typer.Typer(
     name="chancery",
-    help="Answers questions only from evidence the caller may read, and can prove it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,6 +30,7 @@ app = typer.Typer(
 streams = typer.Typer(help="The streams and consumers of the bus.", no_args_is_help=True)
 config = typer.Typer(help="What the environment says.", no_args_is_help=True)
 accounts = typer.Typer(help="Who may reach what on the bus.", no_args_is_help=True)
+key = typer.Typer(help="The key that signs receipts.", no_args_is_help=True)
 producers = typer.Typer(help="Who submits over the bus.", no_args_is_help=True)
 projections = typer.Typer(help="What release rebuilds from the log.", no_args_is_help=True)
 app.add_typer(projections, name="projections")
@@ -39,6 +38,30 @@ app.add_typer(streams, name="streams")
 app.add_typer(config, name="config")
 app.add_typer(accounts, name="accounts")
 app.add_typer(producers, name="producers")
+app.add_typer(key, name="key")
+
+
+def _tell_version(asked: object) -> None:
+    if asked:
+        print(f"chancery {version('chancery-client')}")
+        raise typer.Exit
+
+
+@app.callback()
+def chancery(
+    *,
+    is_asked: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the version.",
+            is_eager=True,
+            callback=_tell_version,
+        ),
+    ] = False,
+) -> None:
+    """Answers questions only from evidence the caller may read, and can prove it."""
+    del is_asked
 
 
 @app.command()
@@ -46,7 +69,12 @@ def up(
     *,
     data_dir: DataDir = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="The HTTP port; 0 takes any free one.")
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="The HTTP port (default: CHANCERY_HTTP_PORT or 8080); 0 takes any free one.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -107,9 +135,10 @@ def publish(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Publish files and wait until they can be asked about; calls CHANCERY_URL as CHANCERY_TOKEN.
+    """Publish files and wait until they can be asked about.
 
-    Exits with 1 when a file could not be published; the others are.
+    Exits with 1 when a file could not be published; the others are. Calls CHANCERY_URL as
+    CHANCERY_TOKEN; without them this machine, as its operator.
     """
     from chancery.client.command.declaring import Wanted
     from chancery.client.command.publish import run_publish
@@ -124,7 +153,7 @@ def publish(
 
 @app.command()
 def ask(
-    question: Annotated[str, typer.Argument(help="The question.")],
+    question: Annotated[list[str], typer.Argument(help="The question; quote what a shell reads.")],
     *,
     workspace: WorkspaceName,
     source: Annotated[
@@ -136,11 +165,14 @@ def ask(
     bundle: OutputFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask, and print the sealed answer; a refusal exits with 1."""
+    """Ask, and print the sealed answer; a refusal exits with 1.
+
+    Calls CHANCERY_URL as CHANCERY_TOKEN; without them this machine, as its operator.
+    """
     from chancery.client.command.calls import run_ask
     from chancery.client.http import Ask
 
-    asked = Ask(question=question, sources=source or (), datasets=dataset or ())
+    asked = Ask(question=" ".join(question), sources=source or (), datasets=dataset or ())
     with speaking(as_json=as_json):
         raise typer.Exit(asyncio.run(run_ask(asked, workspace, bundle=bundle, as_json=as_json)))
 
@@ -277,6 +309,15 @@ def producers_add(
         asyncio.run(run_add_producer(principal, tenant, data_dir, as_json=as_json))
 
 
+@key.command("show")
+def key_show(*, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Print the public key of CHANCERY_SIGNING_KEY, or of the data folder's signing.key."""
+    from chancery.client.command.keys import show_key
+
+    with speaking(as_json=as_json):
+        show_key(data_dir, as_json=as_json)
+
+
 @app.command()
 def doctor(*, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Look for what keeps a system from starting or answering."""
@@ -295,9 +336,18 @@ def config_show(*, as_json: AsJson = False) -> None:
         show_config(as_json=as_json)
 
 
+governance.register(app)
+
+
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; with --json wrong usage is told as JSON too."""
     try:
-        app()
+        if "--json" not in sys.argv:
+            app()
+        raise SystemExit(app(standalone_mode=False))
+    except typer.exceptions.TyperException as error:
+        told = Rejected(str(error), code="usage")
+        tell_error(told, as_json=True)
+        raise SystemExit(EXIT_USAGE) from error
     except KeyboardInterrupt:
         raise SystemExit(130) from None

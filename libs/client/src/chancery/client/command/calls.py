@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 from chancery.client.command.output import (
@@ -12,11 +13,13 @@ from chancery.client.command.output import (
     tell_json,
     tell_progress,
 )
-from chancery.client.command.server import server_client
+from chancery.client.command.progress import showing_progress
+from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
 from chancery.client.http import Ask
 from chancery.client.replies import Answer, SealedAnswer
-from chancery.client.streaming import RunEvent
+from chancery.kernel.errors import Rejected
+from chancery.kernel.ids import parse_id
 
 
 async def issue_token(principal: str, tenant: str | None, *, as_json: bool) -> None:
@@ -31,24 +34,40 @@ async def issue_token(principal: str, tenant: str | None, *, as_json: bool) -> N
 
 
 async def run_ask(ask: Ask, workspace_id: str, *, bundle: Path | None, as_json: bool) -> int:
-    """Ask, print the answer, save its bundle; return 0 for a sealed one, else 1."""
-    settings = load_settings()
-    async with server_client(settings) as client:
-        conversation_id = await client.workspace(workspace_id).open_conversation()
+    """Ask, print the answer, save its bundle; return 0 for a sealed one, else 1.
+
+    Raises:
+        Rejected: when the bundle could not be saved where it is wanted.
+    """
+    parse_id(workspace_id, field="--workspace")
+    if bundle is not None:
+        check_target(bundle)
+    async with server_client(load_settings()) as client:
+        with entering(workspace_id):
+            conversation_id = await client.workspace(workspace_id).open_conversation()
         posted = await client.post_message(conversation_id, ask)
-        handle = await client.wait(posted.run_id, heard=None if as_json else _say)
+        with showing_progress(is_shown=not as_json) as heard:
+            handle = await client.wait(posted.run_id, heard=heard)
         answer = await client.answer(handle)
+        _print(answer, as_json=as_json)
         if bundle is not None:
             data = await client.bundle(handle.run_id)
             await asyncio.to_thread(bundle.write_bytes, data)
-    _print(answer, as_json=as_json)
     return EXIT_DONE if isinstance(answer, SealedAnswer) else EXIT_REFUSED
 
 
-def _say(event: RunEvent) -> None:
-    stage = event.told.get("stage") or event.told.get("state")
-    if stage is not None:
-        tell_progress(f"{event.kind}: {stage}")
+def check_target(path: Path) -> None:
+    """Refuse a file that cannot be written, before anything is asked.
+
+    Raises:
+        Rejected: naming the folder, or saying that the path is one.
+    """
+    if path.is_dir():
+        message = f"{path} is a folder; name a file in it"
+        raise Rejected(message, field="--bundle", code="not_a_file")
+    if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
+        message = f"{path.absolute().parent} is no folder that can be written to"
+        raise Rejected(message, field="--bundle", code="folder_not_usable")
 
 
 def _print(answer: Answer, *, as_json: bool) -> None:
@@ -56,4 +75,5 @@ def _print(answer: Answer, *, as_json: bool) -> None:
         tell_json(answer.model_dump(mode="json"))
         return
     tell(answer.text if isinstance(answer, SealedAnswer) else answer.explanation)
-    tell_progress(f"{answer.status}: chancery verify {answer.run_id}")
+    check = "verify" if isinstance(answer, SealedAnswer) else "audit"
+    tell_progress(f"{answer.status}: chancery {check} {answer.run_id}")

@@ -37,4 +37,9 @@ def redacted(settings: CommandSettings) -> dict[str, dict[str, Json]]:
 def _shown(value: object) -> Json:
     if value is None or isinstance(value, bool | int | float):
         return value
-    return "***" if isinstance(value, SecretStr) else _LOGIN.sub("***@", str(value))
+    return "***" if isinstance(value, SecretStr) else without_login(str(value))
+
+
+def without_login(url: str) -> str:
+    """Return a URL with stars in place of the login that it carries."""
+    return _LOGIN.sub("***@", url)

@@ -37,6 +37,10 @@ def run_demo(*, keep: bool, seed: int | None, as_json: bool) -> int:
         tell_json({**head, "seconds": round(seconds, 3), **played.to_json()})
     elif isinstance(narrator, TerminalNarrator):
         narrator.close(played.failed, seconds, kept)
+        if kept is None:
+            narrator.tell("Data and proof are gone again; chancery demo --keep leaves both.")
+        for proof in sorted(folder.glob("*.bundle.json")):
+            narrator.tell(f"The proof: chancery verify {proof}")
     return EXIT_DONE if played.failed is None else EXIT_REFUSED
 
 

@@ -47,7 +47,7 @@ async def run_doctor(data_dir: Path | None, *, as_json: bool) -> int:
         )
     else:
         for each in findings:
-            tell(f"{'ok ' if each.is_well else 'NOT'} {each.name}: {each.detail}")
+            tell(f"{'ok' if each.is_well else 'PROBLEM'} {each.name}: {each.detail}")
     return EXIT_DONE if all(each.is_well for each in findings) else EXIT_REFUSED
 
 
@@ -63,7 +63,7 @@ async def examine(settings: CommandSettings, folder: Path) -> list[Finding]:
     if running is None:
         port = settings.http_port
         findings.append(_finding("port", lambda: _port(port)))
-        findings.append(Finding("system", is_well=True, detail="none runs on this folder"))
+        findings.append(Finding("system", is_well=True, detail=f"not running on {folder}"))
         return findings
     findings.append(running)
     if running.is_well:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
 from chancery.bus import connection as bus
+from chancery.bus.connection import ApiRefused
 from chancery.bus.provision import Change, Plan, apply, diff
+from chancery.client.command.config import without_login
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json
 from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
+from chancery.kernel.errors import Unavailable
 from chancery.store.migrations import discover, migrate
 from chancery.store.pool import check_durability, connect
 
@@ -31,8 +36,17 @@ async def run_migrate(*, as_json: bool) -> None:
 
 async def run_streams(*, write: bool, as_json: bool) -> int:
     """Show or make the changes; showing some exits with 1."""
+    # The driver would tell of every attempt.
+    logging.getLogger("chancery.bus").setLevel(logging.CRITICAL)
     settings = load_settings()
-    changes = await _changes(settings, write=write)
+    try:
+        changes = await _changes(settings, write=write)
+    except ApiRefused:
+        raise
+    except Unavailable as error:
+        where = without_login(settings.nats_url)
+        message = f"no NATS answers at {where}; start it or set CHANCERY_NATS_URL"
+        raise Unavailable(message, field="CHANCERY_NATS_URL") from error
     if as_json:
         tell_json({"applied": write, "changes": [change.sentence for change in changes]})
     else:

@@ -15,6 +15,7 @@ from chancery.kernel.errors import ChanceryError, Unavailable
 
 EXIT_DONE = 0
 EXIT_REFUSED = 1
+EXIT_USAGE = 2
 EXIT_UNAVAILABLE = 3
 EXIT_UNCHECKABLE = 4
 
@@ -30,6 +31,9 @@ def speaking(*, as_json: bool) -> Generator[None]:
     except ChanceryError as error:
         tell_error(error, as_json=as_json)
         raise typer.Exit(exit_code(error)) from error
+    except BrokenPipeError:
+        # Whoever read the output has read enough; the command line ends quietly.
+        raise
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         told = ChanceryError(f"{error.filename}: {reason}" if error.filename else reason)

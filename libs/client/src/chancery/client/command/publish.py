@@ -25,6 +25,7 @@ from chancery.client.command.settings import load_settings
 from chancery.client.workspace import Workspace
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import ChanceryError, Rejected
+from chancery.kernel.ids import parse_id
 
 AT_ONCE_MAX = 4
 """How many files are on their way at the same time."""
@@ -60,6 +61,7 @@ async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json:
     if wanted.title is not None and items[0].path != path:
         message = "a title is for one file; publish the files of a folder without --title"
         raise Rejected(message, field="--title", code="title_for_folder")
+    parse_id(workspace_id, field="--workspace")
     settings = load_settings()
     async with server_client(settings) as client:
         workspace = client.workspace(workspace_id)

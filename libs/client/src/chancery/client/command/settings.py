@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr, ValidationError
 
+from chancery.embedded.folder import HTTP_PORT_FILE
 from chancery.kernel.errors import Rejected
 from chancery.runtime.settings import ServiceSettings
 
@@ -51,8 +52,22 @@ def load_settings() -> CommandSettings:
 
 
 def server_url(settings: CommandSettings, given: str | None = None) -> str:
-    """Return where the server is: as given, as configured, or on this machine."""
-    return given or settings.url or f"http://127.0.0.1:{settings.http_port}"
+    """Return where the server is: as given, as configured, as the data folder says, or here."""
+    return given or settings.url or _told_url(settings) or _local(settings.http_port)
+
+
+def _told_url(settings: CommandSettings) -> str | None:
+    if "http_port" in settings.model_fields_set:
+        return None
+    try:
+        port = int((settings.data_dir / "run" / HTTP_PORT_FILE).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return _local(port)
+
+
+def _local(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
 
 
 def server_token(settings: CommandSettings) -> str:
@@ -62,7 +77,11 @@ def server_token(settings: CommandSettings) -> str:
         NoToken: when there is neither.
     """
     if settings.token is not None:
-        return settings.token.get_secret_value()
+        token = settings.token.get_secret_value().strip()
+        if token:
+            return token
+        message = "CHANCERY_TOKEN is empty; set it to a token, or unset it for the operator's"
+        raise NoToken(message, field="CHANCERY_TOKEN")
     return operator_token(settings.data_dir)
 
 

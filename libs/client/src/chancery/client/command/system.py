@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
+import shutil
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import TypeVar
 from chancery.bus import connection as bus
 from chancery.bus.provision import Plan, apply
 from chancery.client.command.output import tell, tell_json
-from chancery.client.command.settings import CommandSettings, load_settings
+from chancery.client.command.settings import TOKEN_FILE, CommandSettings, load_settings
 from chancery.embedded.database import migrate_database
 from chancery.embedded.settings import UpSettings, UpSteps, service_argv
 from chancery.embedded.supervisor import Announce
@@ -33,16 +36,31 @@ class NotStarted(Unavailable):
 
 async def run_up(data_dir: Path | None, port: int | None, *, as_json: bool) -> int:
     """Run everything until a signal; return the exit code of `up`."""
+    settings = load_settings()
+    wanted = _wanted(settings, data_dir, port)
 
     def announce(line: str) -> None:
         found = _URL.search(line)
         if as_json:
             tell_json({"line": line, "url": found[0] if found else None})
-        else:
-            tell(line)
+            return
+        tell(line)
+        if found:
+            _tell_next(wanted.data_dir, is_usual=wanted.data_dir == settings.data_dir)
 
-    settings = load_settings()
-    return await up(_wanted(settings, data_dir, port), announce=announce, steps=_steps(settings))
+    return await up(wanted, announce=announce, steps=_steps(settings))
+
+
+def _tell_next(folder: Path, *, is_usual: bool) -> None:
+    tell(f"The operator's token is in {folder.absolute() / TOKEN_FILE}; logs are beside it.")
+    where = "" if is_usual else f"CHANCERY_DATA_DIR={shlex.quote(str(folder.absolute()))} "
+    tell(f"Next, in another terminal: {where}{_command()} workspace create NAME")
+
+
+def _command() -> str:
+    """Return how this command is called: by its name when that is found, else by its path."""
+    beside = Path(sys.executable).with_name("chancery")
+    return "chancery" if shutil.which("chancery") or not beside.exists() else str(beside)
 
 
 async def with_system(folder: Path, announce: Announce, work: Callable[[str], Awaitable[T]]) -> T:

@@ -1,0 +1,112 @@
+"""What the commands about workspaces, members and grants call, and what they tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from pydantic_core import to_json
+
+from chancery.client.command.output import tell, tell_json
+from chancery.client.command.server import entering, server_client
+from chancery.client.command.settings import load_settings
+from chancery.client.replies import Done
+from chancery.client.workspace import Kind, Workspace
+from chancery.events.authority import Role
+from chancery.kernel.ids import parse_id
+
+_GROUP = "group:"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A source or dataset by its id."""
+
+    workspace_id: str
+    id: str
+    is_dataset: bool
+
+    @property
+    def kind(self) -> Kind:
+        """Return how a path names its kind."""
+        return "datasets" if self.is_dataset else "sources"
+
+
+async def create_workspace(workspace_id: str, title: str, *, as_json: bool) -> None:
+    """Create the workspace and say what comes next."""
+    parse_id(workspace_id, field="workspace")
+    async with server_client(load_settings()) as client:
+        await client.create_workspace(workspace_id, title)
+    if as_json:
+        tell_json({"workspace_id": workspace_id, "title": title})
+        return
+    tell(f"workspace {workspace_id} is there, you are its admin")
+    tell(f"next: chancery publish FOLDER -w {workspace_id}")
+
+
+async def add_member(workspace_id: str, principal: str, role: Role, *, as_json: bool) -> None:
+    """Give the principal the role."""
+    parse_id(principal, field="principal")
+    async with _workspace(workspace_id) as workspace:
+        done = await workspace.add_member(principal, role)
+    _tell(done, f"{principal} is {role} of {workspace_id}", as_json=as_json)
+
+
+async def remove_member(workspace_id: str, principal: str, *, as_json: bool) -> None:
+    """Take the principal out."""
+    parse_id(principal, field="principal")
+    async with _workspace(workspace_id) as workspace:
+        done = await workspace.remove_member(principal)
+    _tell(done, f"{principal} is no member of {workspace_id}", as_json=as_json)
+
+
+async def change_grant(
+    resource: Resource, grantee: str, *, is_granted: bool, as_json: bool
+) -> None:
+    """Grant or revoke."""
+    parse_id(resource.id, field="resource_id")
+    parse_id(grantee.removeprefix(_GROUP), field="grantee")
+    async with _workspace(resource.workspace_id) as workspace:
+        change = workspace.grant if is_granted else workspace.revoke_grant
+        done = await change(resource.kind, resource.id, grantee)
+    has = "has" if is_granted else "has no"
+    _tell(done, f"{grantee} {has} grant of {resource.id}", as_json=as_json)
+
+
+async def list_sources(workspace_id: str, *, as_json: bool) -> None:
+    """List the sources of a workspace that the caller may read."""
+    async with _workspace(workspace_id) as workspace:
+        with entering(workspace_id):
+            found = await workspace.sources()
+    if as_json:
+        tell_json({"sources": [each.model_dump(mode="json") for each in found]})
+        return
+    for each in found:
+        state = "withdrawn" if each.withdrawn else each.state or "nothing published"
+        tell(f"{each.id}  revision {each.revision}  {state}  {each.visibility}  {each.title}")
+
+
+async def show_audit(run_id: str, *, as_json: bool) -> None:
+    """Print the audit of a run."""
+    parse_id(run_id, field="run_id")
+    async with server_client(load_settings()) as client:
+        found = await client.audit(run_id)
+    if as_json:
+        tell_json(dict(found))
+    else:
+        tell(to_json(dict(found), indent=2).decode())
+
+
+@asynccontextmanager
+async def _workspace(workspace_id: str) -> AsyncGenerator[Workspace]:
+    parse_id(workspace_id, field="workspace")
+    async with server_client(load_settings()) as client:
+        yield client.workspace(workspace_id)
+
+
+def _tell(done: Done, sentence: str, *, as_json: bool) -> None:
+    if as_json:
+        tell_json(done.model_dump(mode="json"))
+    else:
+        tell(sentence if done.changed else f"{sentence} (as before)")
