@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeVar
 
 from pydantic import JsonValue, TypeAdapter
@@ -41,10 +41,10 @@ from chancery.events.commands import (
     RetryRun,
     RunRetried,
 )
-from chancery.events.envelope import Envelope, Event, EventData
+from chancery.events.envelope import EventData
 from chancery.events.index import RevisionExtracted, RevisionReady
 from chancery.events.queries import Document, EventRows, EventsAfter, OfRun
-from chancery.events.requests import Caller, Message, Request
+from chancery.events.requests import Message
 from chancery.events.run import (
     Bounds,
     GatheredMeasure,
@@ -71,11 +71,12 @@ from chancery.store.blobs import Blobs
 from chancery.store.pool import connect as connect_database
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
+from tests.integration.release.messages import PROOF, TENANT, caller, event_of, request_of
 from tests.integration.release.published import Published
 
-TENANT = "acme"
+__all__ = ("TENANT", "World", "caller", "event_of", "parse", "request_of")
+
 WORKSPACE = "legal"
-PROOF = "ab" * 32
 
 _M = TypeVar("_M", bound=Message)
 _JSON: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
@@ -372,33 +373,3 @@ class World:
         await self.gather(admitted, *dict.fromkeys(source for source, _ in quotes))
         await self.propose(admitted, *(source.quote(text) for source, text in quotes))
         return run_id
-
-
-def request_of(subject: str, body: _M, *, who: str, key: str = "") -> Request[_M]:
-    """Return the request that the gateway would send."""
-    return Request(
-        caller=caller(who),
-        route=f"POST {subject}",
-        idempotency_key=key or random_id(),
-        request_sha256=sha256_hex(body.model_dump_json().encode()),
-        body=body,
-    )
-
-
-def caller(who: str) -> Caller:
-    """Return the caller that the gateway would forward."""
-    return Caller(tenant=TENANT, principal=who, credential_id=f"c-{who}", proof=PROOF)
-
-
-def event_of(data: EventData, *, subject: str, actor: str | None = None) -> Event:
-    """Return an event with a fresh id."""
-    envelope = Envelope(
-        id=random_id(),
-        source="test",
-        type=data.TYPE,
-        subject=subject,
-        time=datetime.now(UTC),
-        tenant=TENANT,
-        actor=actor,
-    )
-    return Event(envelope=envelope, data=data)
