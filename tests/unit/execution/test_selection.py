@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from chancery.events.run import Bounds
 from chancery.evidence.manifest import MeasureCard
 from chancery.execution.adapters import ExtractiveSelector
+from chancery.execution.domain.breakdown import breakdown
 from chancery.execution.domain.clauses import CLAUSES_MAX, asks
 from chancery.execution.domain.words import stemmer
 from chancery.execution.ports import (
@@ -128,6 +129,71 @@ async def test_two_measures_that_cover_a_question_alike_select_none() -> None:
 
     assert await select("What is the total invoiced amount?", measures=(ORDERS, twin)) == ()
     assert told(await select("What is the total invoiced amount?")) == ["SUM(orders.amount)"]
+
+
+@pytest.mark.req("KO-4", "KO-23")
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("What is the total invoiced amount by region?", "en"),
+        ("total invoiced amount per sales region", "en"),
+        ("total invoiced amount for each customer", "en"),
+        ("total invoiced amount by the month", "en"),
+        ("What is the monthly total invoiced amount?", "en"),
+        ("total invoiced amount je Region", "en"),
+        ("Total invoiced amount nach Region", "de"),
+        ("total invoiced amount pro Kunde", "de"),
+        ("total invoiced amount par pays", "fr"),
+        ("total invoiced amount por cliente", "es"),
+        ("地域別のtotal invoiced amount", "ja"),
+        ("total invoiced amount by order region", "en"),
+    ],
+)
+async def test_a_total_does_not_answer_a_question_for_its_breakdown(
+    question: str, language: str
+) -> None:
+    assert await select(question, language=language) == ()
+
+
+@pytest.mark.req("KO-4")
+@pytest.mark.parametrize(
+    "question",
+    ["What is the total invoiced amount?", "What is the total invoiced amount by order?"],
+)
+async def test_a_measure_answers_what_its_card_says(question: str) -> None:
+    assert told(await select(question)) == ["SUM(orders.amount)"]
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "stems"),
+    [
+        ("Je veux le montant total par pays", "fr", {"pay"}),
+        ("Je voudrais le total", "fr", set[str]()),
+        ("Umsatz je Region", "de", {"region"}),
+        ("¿Cuál es el total, por favor?", "es", set[str]()),
+        ("revenue per-customer segment of the year", "en", {"custom", "segment"}),
+        ("売上を地域別に", "ja", {"地域"}),
+        ("売上を年ごとに", "ja", {"年ご", "ごと"}),
+        ("別の情報源", "ja", set[str]()),
+        ("by", "en", set[str]()),
+    ],
+)
+def test_a_breakdown_is_told_by_its_words(question: str, language: str, stems: set[str]) -> None:
+    assert breakdown(question, stemmer(language)) == stems
+
+
+async def test_a_measure_whose_card_names_the_breakdown_answers_it() -> None:
+    card = ORDERS.card.model_copy(update={"description": "highest amount invoiced per region"})
+    question = "What is the highest amount invoiced per region?"
+
+    selected = await select(question, measures=(OfferedMeasure("orders", 1, card),))
+
+    assert told(selected) == ["SUM(orders.amount)"]
+
+
+@pytest.mark.req("KO-23")
+async def test_a_total_does_not_answer_a_question_for_a_share_of_it() -> None:
+    assert await select("total amount in region North") == ()
 
 
 async def test_fewer_sources_than_asked_for_is_insufficient() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chancery.execution.domain.asked import Asked, Background, prepare
+from chancery.execution.domain.breakdown import breakdown
 from chancery.execution.domain.clauses import Ask, asks
 from chancery.execution.domain.confidence import CONFIDENCE_MIN, confidence
 from chancery.execution.domain.pages import Page
@@ -157,9 +158,14 @@ class _Chooser:
         return quotes(asked, (best,), single, self.stemmer)[0]
 
     def _card(self, asked: Asked) -> tuple[Card, float] | None:
-        """Return the card that covers the clause, with its share, when none is as good."""
+        """Return the card that covers the clause, with its share, when none is as good.
+
+        One that says nothing of the breakdown that is asked for would be beside the point.
+        """
+        parted = breakdown(asked.text, self.stemmer)
+        able = [card for card in self.material.cards if parted <= card.words]
         scored = sorted(
-            ((asked.share(card.words), card) for card in self.material.cards),
+            ((asked.share(card.words), card) for card in able),
             key=lambda pair: (-pair[0], pair[1].key, pair[1].name),
         )
         if not scored or scored[0][0] < MEASURE_COVERAGE_MIN:

@@ -29,6 +29,7 @@ class Stemmer:
     """Folds words of one language; a language without an algorithm keeps its words."""
 
     def __init__(self, language: str) -> None:
+        self.language = language
         algorithm = _algorithm(language)
         self._stem = lru_cache(_STEMS_KEPT)(str if algorithm is None else algorithm.stemWord)
 
