@@ -183,6 +183,30 @@ def test_a_recorded_preview_is_accepted_only_as_we_derive_it() -> None:
             checked_preview(Query(DATASET, query.sql, query.preview.replace(old, new)), TABLE)
 
 
+@pytest.mark.req("CR-22")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'[["4000"]]', b"[[]]"),
+        (b'[["4000"]]', b'[["4000","4000"]]'),
+        (b'[["4000"]]', b'[["\\ud800"]]'),
+        (b'"name":"total"', b'"name":"\\ud800"'),
+        (b'"truncated":false', b'"truncated":1e999'),
+        (b'"truncated":false', b'"truncated":false,"truncated":false'),
+        (b'{"columns"', b' {"columns"'),
+    ],
+)
+def test_a_malformed_preview_is_refused_and_breaks_nothing(old: bytes, new: bytes) -> None:
+    query = recorded("SELECT sum(amount) FROM orders", ("total", "HUGEINT"))
+    checked_preview(query, TABLE)
+    assert old in query.preview
+
+    with pytest.raises(InvalidSelection) as refused:
+        checked_preview(Query(DATASET, query.sql, query.preview.replace(old, new)), TABLE)
+
+    assert refused.value.code == "preview_malformed"
+
+
 def test_a_statement_over_a_hidden_column_does_not_pass() -> None:
     query = recorded("SELECT min(region) FROM orders", ("min(region)", "VARCHAR"))
     visible = TableSchema("orders", COLUMNS[:1])

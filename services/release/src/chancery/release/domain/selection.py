@@ -22,7 +22,7 @@ from chancery.evidence.manifest import DatasetManifest, Manifest
 from chancery.evidence.quote import UnsupportedSelection, resolve_quote
 from chancery.evidence.receipt import Execution, SourceReference, ValueReference
 from chancery.evidence.scope import Scope, ScopeEntry
-from chancery.kernel.canonical import Json, parse_json
+from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import Corrupt, Rejected
 from chancery.release.domain.stated import check_stated
 from chancery.release.errors import InvalidSelection
@@ -354,12 +354,19 @@ def is_selection_error(error: Rejected) -> bool:
 
 
 def _result_of(payload: bytes) -> Result:
-    found = as_object(parse_json(payload))
+    parsed = parse_json(payload)
+    if canonical_bytes(parsed) != payload:
+        message = "not canonical"
+        raise ValueError(message)
+    found = as_object(parsed)
     columns = tuple(
         (as_text(as_object(each)["name"]), as_text(as_object(each)["type"]))
         for each in as_items(found["columns"])
     )
     rows = tuple(row_of(each) for each in as_items(found["rows"]))
+    if any(len(row) != len(columns) for row in rows):
+        message = "a row has another number of cells"
+        raise ValueError(message)
     truncated: Json = found["truncated"]
     return Result(columns, rows, truncated=truncated is True)
 
