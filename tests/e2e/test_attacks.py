@@ -151,6 +151,25 @@ async def test_no_route_tells_a_member_what_is_private(system: System, world: Wo
     assert not [each for each in asked if MARK in each or "secret" in each]
 
 
+@pytest.mark.req("CR-27")
+async def test_an_admin_ends_what_others_read_without_reading_it(world: World) -> None:
+    admin, desk = world.operator.workspace(world.id), world.desk
+    await world.document("secret", PAGE, access="restricted")
+    await desk.grant("sources", "secret", world.reader_name)
+    path = f"/v1/workspaces/{world.id}/sources/secret"
+    before = await send(world.reader, "GET", path)
+
+    revoked = await admin.revoke_grant("sources", "secret", world.reader_name)
+    after = await send(world.reader, "GET", path)
+    withdrawn = await admin.withdraw("sources", "secret")
+    read = await send(world.operator, "GET", path)
+    absent = await send(world.operator, "DELETE", f"{path}-not/grants/{world.reader_name}")
+
+    assert (before.status_code, after.status_code) == (200, 404)
+    assert (revoked.changed, withdrawn.changed) == (True, True)
+    assert (read.status_code, absent.status_code) == (404, 404)
+
+
 @pytest.mark.req("CL-8")
 @pytest.mark.parametrize(
     "head",

@@ -87,7 +87,7 @@ REQUESTS = (
     upload("not UTF-8", b"caf\xe9", 422, "invalid_utf8"),
     upload("NUL", b"a\x00b", 422, "nul_byte"),
     upload("empty", b"", 422, "empty_content"),
-    upload("a film", b"film", 422, "unsupported_media_type", "video/x-none"),
+    upload("a film", b"film", 415, "unsupported_media_type", "video/x-none"),
     table("ragged", b"id,amount\n1,2\n3\n", "csv_ragged_row"),
     table("no bytes", b"", "csv_empty"),
     table("twice the same column", b"id,id\n1,2\n", "csv_duplicate_column"),

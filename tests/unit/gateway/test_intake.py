@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Iterable
 
 import pytest
+from prometheus_client import CollectorRegistry
 from starlette.types import Message, Receive, Scope, Send
 
 from chancery.events import commands, queries
 from chancery.gateway.handlers.intake import Intake
+from chancery.gateway.handlers.watching import create_watch
 from chancery.runtime.telemetry import current_trace_id, span
 from tests.unit.gateway.fakes import TOKEN, World
 
@@ -64,7 +66,8 @@ async def call(
     async def send(message: Message) -> None:
         sent.append(message)
 
-    intake = Intake(app, 1000, body_pause_max_s=0.05, body_within_s=1)
+    watch = create_watch((), CollectorRegistry())
+    intake = Intake(app, 1000, watch, body_pause_max_s=0.05, body_within_s=1)
     encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     scope: Scope = {"type": "http", "method": "POST", "path": path, "headers": encoded}
     await intake(scope, receive, send)
@@ -176,7 +179,7 @@ async def test_json_under_another_name_does_not_pass_unchecked(content_type: str
             headers=headers,
         )
 
-    assert response.status_code == 422
+    assert response.status_code == 415
     assert response.json()["code"] == "unsupported_media_type"
     assert world.owners.asked == []
 
@@ -358,6 +361,6 @@ async def test_a_packed_body_is_refused_by_the_name_of_its_header() -> None:
             headers={"Content-Type": "text/plain", "Content-Encoding": "gzip"},
         )
 
-    assert response.status_code == 422
+    assert response.status_code == 415
     assert response.json()["field"] == "Content-Encoding"
     assert world.owners.asked == []

@@ -136,7 +136,8 @@ async def test_bytes_that_cannot_be_quoted_are_refused_and_not_stored(
         )
 
     assert response.json()["code"] == code
-    assert response.status_code == (413 if code == "too_large" else 422)
+    statuses = {"too_large": 413, "unsupported_media_type": 415}
+    assert response.status_code == statuses.get(code, 422)
     assert [subject for subject, _ in world.owners.asked if subject.startswith("command")] == []
 
 
@@ -272,6 +273,7 @@ async def test_an_absent_idempotency_key_is_drawn_and_echoed(world: World) -> No
 
     async with world.client() as client:
         drawn = await client.put(f"{SOURCES}/s", json={"title": "t"})
+        read = await client.get(f"{SOURCES}/s", headers={"Idempotency-Key": "mine"})
         given = await client.put(
             f"{SOURCES}/s", json={"title": "t"}, headers={"Idempotency-Key": "mine"}
         )
@@ -279,6 +281,7 @@ async def test_an_absent_idempotency_key_is_drawn_and_echoed(world: World) -> No
             f"{SOURCES}/s", json={"title": "t"}, headers={"Idempotency-Key": "a b"}
         )
 
+    assert "Idempotency-Key" not in read.headers
     assert drawn.headers["Idempotency-Key"] == world.owners.asked[0][1].idempotency_key
     assert given.headers["Idempotency-Key"] == "mine"
     assert bad.status_code == 422
@@ -355,3 +358,29 @@ async def test_an_unknown_route_is_a_problem_document(world: World) -> None:
 
     assert response.status_code == 404
     assert response.json()["code"] == "not_found"
+
+
+async def test_a_caller_is_told_their_workspaces_and_roles(world: World) -> None:
+    world.owners.answers["query.release.identity.v1"] = queries.Identity(
+        tenant="default", principal="ada", tenant_admin=True, workspaces=(("w", "reader"),)
+    )
+
+    async with world.client() as client:
+        response = await client.get("/v1/workspaces")
+
+    assert response.json() == {"workspaces": [{"workspace_id": "w", "role": "reader"}]}
+
+
+async def test_the_description_asks_for_a_credential_on_every_route_that_needs_one(
+    world: World,
+) -> None:
+    async with world.client(None) as client:
+        paths = (await client.get("/openapi.json")).json()["paths"]
+
+    named = {path: verb.get("security") for path, verbs in paths.items() for verb in verbs.values()}
+    assert named["/v1/workspaces"] == [{"bearerAuth": []}]
+    assert {path for path, schemes in named.items() if not schemes} == {
+        "/healthz",
+        "/readyz",
+        "/metrics",
+    }

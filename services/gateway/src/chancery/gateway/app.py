@@ -45,7 +45,11 @@ async def serve(settings: GatewaySettings) -> None:
             return f"waiting for {', '.join(away)}" if away else None
 
         service.ready_check("owners", owners_answer)
-        surface = create_surface(edge, upload_bytes_max=settings.max_upload_bytes)
+        surface = create_surface(
+            edge,
+            upload_bytes_max=settings.max_upload_bytes,
+            registry=opened.metrics.registry,
+        )
         await stack.enter_async_context(
             serving(surface, host=settings.http_host, port=settings.http_port)
         )

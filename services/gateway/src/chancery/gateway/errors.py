@@ -31,6 +31,7 @@ class Internal(Unavailable):
     code = "internal"
 
 
+_UNSUPPORTED = "unsupported_media_type"
 _STATUS: tuple[tuple[type[ChanceryError], int], ...] = (
     (SlowBody, 408),
     (Internal, 500),
@@ -45,6 +46,8 @@ _STATUS: tuple[tuple[type[ChanceryError], int], ...] = (
 
 def status_of(error: ChanceryError) -> int:
     """Return the HTTP status for `error`; what is no caller's fault is 503."""
+    if error.code == _UNSUPPORTED:
+        return 415
     for kind, status in _STATUS:
         if isinstance(error, kind):
             return status

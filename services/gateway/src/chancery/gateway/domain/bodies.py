@@ -19,6 +19,7 @@ from chancery.events.authority import (
 from chancery.events.envelope import Id, Moment
 from chancery.events.queries import QUERY_OFFSET_MAX, QUERY_ROWS_MAX
 from chancery.events.run import Bounds, Selection
+from chancery.gateway.domain.sentences import DAY_PATTERN
 
 QUESTION_SCALARS_MAX = 4000
 
@@ -42,13 +43,15 @@ def _ordered(bounds: Bounds) -> Bounds:
 
 
 def _on_the_calendar(day: str) -> str:
-    date.fromisoformat(day)
+    try:
+        date.fromisoformat(day)
+    except ValueError as error:
+        message = "must be a day of the calendar, as YYYY-MM-DD"
+        raise ValueError(message) from error
     return day
 
 
-Day = Annotated[
-    str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_on_the_calendar)
-]
+Day = Annotated[str, Field(pattern=DAY_PATTERN), AfterValidator(_on_the_calendar)]
 """A day of the calendar, YYYY-MM-DD."""
 
 Question = Annotated[str, AfterValidator(_trimmed)]
@@ -149,6 +152,19 @@ class CredentialReply(BaseModel):
     credential_id: str
     token: str
     expires_at: Moment | None = None
+
+
+class Membership(BaseModel):
+    """A workspace of the caller, and their role in it."""
+
+    workspace_id: str
+    role: str
+
+
+class WorkspacesReply(BaseModel):
+    """The workspaces that the caller is a member of."""
+
+    workspaces: list[Membership]
 
 
 class RevisionReply(BaseModel):

@@ -10,12 +10,22 @@ from chancery.gateway.domain.bodies import (
     CredentialBody,
     CredentialReply,
     MemberBody,
+    Membership,
     PolicyBody,
     WorkspaceBody,
+    WorkspacesReply,
 )
 from chancery.gateway.handlers.edge import Here, PathId
 
 router = APIRouter(prefix="/v1", tags=["access"])
+
+
+@router.get("/workspaces")
+async def list_workspaces(here: Here) -> WorkspacesReply:
+    """Return the workspaces of the caller, and their role in each."""
+    identity = await here.query("release", "identity", queries.WhoAmI(), queries.Identity)
+    held = [Membership(workspace_id=ws, role=role) for ws, role in identity.workspaces]
+    return WorkspacesReply(workspaces=held)
 
 
 @router.post("/workspaces", status_code=201)

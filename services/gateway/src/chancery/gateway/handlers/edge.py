@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
-from fastapi import Depends, Path, Request, Response
+from fastapi import Depends, Path, Request, Response, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from chancery.events.queries import Document
 from chancery.events.requests import Message
@@ -52,7 +53,16 @@ class Context:
         return await self.edge.owners.ask(subject, self.call.request(body), reply)
 
 
-async def _context(request: Request) -> Context:  # Not async, it would take a thread.
+_BEARER = HTTPBearer(
+    scheme_name="bearerAuth",
+    description="chy1.<tenant>.<principal>.<credential>.<secret>",
+    auto_error=False,
+)
+
+
+async def _context(
+    request: Request, _named: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
+) -> Context:  # Not async, it would take a thread. The intake has checked the credential's shape.
     call: Call = request.state.call
     edge: Edge = request.app.state.edge
     return Context(call=call, edge=edge)

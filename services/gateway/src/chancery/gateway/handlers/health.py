@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from chancery.events import commands, queries
 from chancery.events.requests import Caller
@@ -37,9 +37,10 @@ async def readyz(request: Request) -> JSONResponse:
 
 
 @router.get("/metrics", response_class=Response)
-async def metrics() -> Response:
+async def metrics(request: Request) -> Response:
     """Return the metrics of this process in the Prometheus text format."""
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    registry: CollectorRegistry = request.app.state.registry
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
 async def unanswered(edge: Edge) -> list[str]:

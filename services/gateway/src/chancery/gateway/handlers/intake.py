@@ -12,19 +12,19 @@ from typing import Final
 
 from opentelemetry.trace import SpanKind
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chancery.events.requests import Caller
 from chancery.gateway.domain.calls import Call, body_hash, caller_of, checked_key
 from chancery.gateway.domain.media import UnsupportedMediaType, essence
-from chancery.gateway.domain.problems import problem_of
-from chancery.gateway.errors import Internal, SlowBody, status_of
+from chancery.gateway.errors import Internal, SlowBody
+from chancery.gateway.handlers.refusing import problem_response
+from chancery.gateway.handlers.watching import Watch, sight_of
 from chancery.kernel.canonical import Json, parse_json
 from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, TooLarge
 from chancery.kernel.ids import random_id
-from chancery.runtime.logging import describe, get_logger
-from chancery.runtime.telemetry import current_trace_id, current_traceparent, span
+from chancery.runtime.logging import describe
+from chancery.runtime.telemetry import current_traceparent, span
 
 JSON_BYTES_MAX: Final = 1024 * 1024
 UPLOAD_SUFFIXES: Final = ("/revisions", "/snapshots", "/v1/blobs")
@@ -34,8 +34,6 @@ BODY_WITHIN_S: Final = 300.0
 """How long a whole body may take."""
 REQUEST_SPAN: Final = "http.request"
 _ONCE: Final = ("authorization", "content-type", "idempotency-key")
-
-_log = get_logger("chancery.gateway")
 
 
 class _HungUp(Exception):
@@ -48,6 +46,7 @@ class Intake:
 
     app: ASGIApp
     upload_bytes_max: int
+    watch: Watch
     body_pause_max_s: float = BODY_PAUSE_MAX_S
     body_within_s: float = BODY_WITHIN_S
 
@@ -61,13 +60,15 @@ class Intake:
         parent = Headers(scope=scope).get("traceparent", "")
         ids = {"http.request.method": str(scope["method"])}
         with span(REQUEST_SPAN, parent=parent, kind=SpanKind.SERVER, ids=ids):
-            await self._admit(scope, receive, send)
+            await self.watch.follow(self._admit, scope, receive, send)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         try:
             _check_headers(headers)
-            caller, key = caller_of(headers.get("authorization")), _key(headers)
+            caller = caller_of(headers.get("authorization"))
+            _see(scope, caller)
+            key = _key(headers)
             body = await self._body(scope, headers, receive)
             _check_body(headers, body, is_upload=_is_upload(scope))
         except ChanceryError as error:
@@ -76,7 +77,7 @@ class Intake:
         except _HungUp:
             return
         scope.setdefault("state", {})["call"] = _call(scope, headers, body, caller, key)
-        await self._route(scope, _replay(body, receive), _echo(key, send))
+        await self._route(scope, _replay(body, receive), _finish(scope, key, send))
 
     async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         bytes_max = self.upload_bytes_max if _is_upload(scope) else JSON_BYTES_MAX
@@ -101,26 +102,17 @@ class Intake:
         except Exception as error:
             if has_begun:
                 raise
-            _log.error("request failed", **describe(error))
+            sight = sight_of(scope)
+            if sight is not None:
+                sight.failure = describe(error)
             message = "something went wrong here; the trace id finds it in the logs"
             await problem_response(Internal(message))(scope, receive, send)
 
 
-def problem_response(error: ChanceryError, status: int | None = None) -> Response:
-    """Return `error` as an HTTP response, with the status of its kind unless one is given."""
-    status = status_of(error) if status is None else status
-    problem = problem_of(error, current_trace_id(), status)
-    headers = {"Cache-Control": "no-store"}
-    if status == 401:  # noqa: PLR2004 - the one status that has to name its scheme
-        headers["WWW-Authenticate"] = "Bearer"
-    if status == 503:  # noqa: PLR2004 - the one status that says when to come back
-        headers["Retry-After"] = "1"
-    return Response(
-        problem.model_dump_json(exclude_none=True),
-        status_code=status,
-        media_type="application/problem+json",
-        headers=headers,
-    )
+def _see(scope: Scope, caller: Caller) -> None:
+    sight = sight_of(scope)
+    if sight is not None:
+        sight.caller = caller
 
 
 def _is_upload(scope: Scope) -> bool:
@@ -231,13 +223,16 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def _echo(idempotency_key: str, send: Send) -> Send:
-    async def echo(message: Message) -> None:
+def _finish(scope: Scope, idempotency_key: str, send: Send) -> Send:
+    """Return a `send` that adds what every response has; a read has no key to be repeated by."""
+
+    async def finish(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers["Idempotency-Key"] = idempotency_key
+            if scope["method"] not in {"GET", "HEAD"}:
+                headers["Idempotency-Key"] = idempotency_key
             headers.setdefault("Cache-Control", "no-store")
             headers["X-Content-Type-Options"] = "nosniff"
         await send(message)
 
-    return echo
+    return finish

@@ -7,13 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from chancery.events import commands
+from chancery.gateway.domain.sentences import GRANTEE_PATTERN
 from chancery.gateway.handlers.edge import Context, Here, PathId
 
 router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["sources", "datasets"])
 
 PathGrantee = Annotated[
     str,
-    Path(pattern=r"^(group:)?[A-Za-z0-9_-]{1,64}$", description="a principal, or group:NAME"),
+    Path(pattern=GRANTEE_PATTERN, description="a principal, or group:NAME"),
 ]
 
 
@@ -29,13 +30,13 @@ async def grant_source(
 async def revoke_source_grant(
     ws: PathId, source: PathId, grantee: PathGrantee, here: Here
 ) -> commands.Outcome:
-    """End a grant of a source; answers that rest on it are withheld from then on."""
+    """End a grant of a source, as an admin even blindly; answers that rest on it are withheld."""
     return await _change_grant(here, "revoke-grant", _grant(ws, "source", source, grantee))
 
 
 @router.post("/sources/{source}/withdraw")
 async def withdraw_source(ws: PathId, source: PathId, here: Here) -> commands.Outcome:
-    """Stop a source from serving; answers that used it are withheld."""
+    """Stop a source from serving, as an admin even blindly; answers that used it are withheld."""
     return await _change_serving(here, "withdraw", _serving(ws, "source", source))
 
 
@@ -57,13 +58,13 @@ async def grant_dataset(
 async def revoke_dataset_grant(
     ws: PathId, dataset: PathId, grantee: PathGrantee, here: Here
 ) -> commands.Outcome:
-    """End a grant of a dataset; answers that rest on it are withheld from then on."""
+    """End a grant of a dataset, as an admin even blindly; answers that rest on it are withheld."""
     return await _change_grant(here, "revoke-grant", _grant(ws, "dataset", dataset, grantee))
 
 
 @router.post("/datasets/{dataset}/withdraw")
 async def withdraw_dataset(ws: PathId, dataset: PathId, here: Here) -> commands.Outcome:
-    """Stop a dataset from serving; answers that used it are withheld."""
+    """Stop a dataset from serving, as an admin even blindly; answers that used it are withheld."""
     return await _change_serving(here, "withdraw", _serving(ws, "dataset", dataset))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 
 from chancery.gateway.domain.problems import Problem, Violation, invalid_request
+from chancery.gateway.domain.sentences import Misfit, sentence_of
 from chancery.gateway.handlers import (
     access,
     blobs,
@@ -18,7 +20,9 @@ from chancery.gateway.handlers import (
     sources,
 )
 from chancery.gateway.handlers.edge import Edge
-from chancery.gateway.handlers.intake import Intake, problem_response
+from chancery.gateway.handlers.intake import Intake
+from chancery.gateway.handlers.refusing import ProblemResponse, problem_response
+from chancery.gateway.handlers.watching import create_watch
 from chancery.kernel.errors import ChanceryError, NotFound, Rejected
 from chancery.runtime.telemetry import current_trace_id
 
@@ -36,8 +40,14 @@ _ROUTERS = (
 )
 
 
-def create_surface(edge: Edge, *, upload_bytes_max: int = UPLOAD_BYTES_MAX) -> FastAPI:
-    """Return the HTTP application over `edge`."""
+def create_surface(
+    edge: Edge,
+    *,
+    upload_bytes_max: int = UPLOAD_BYTES_MAX,
+    registry: CollectorRegistry | None = None,
+) -> FastAPI:
+    """Return the HTTP application over `edge`; its numbers join those in `registry`."""
+    registry = CollectorRegistry() if registry is None else registry
     surface = FastAPI(
         title="Chancery",
         version="1",
@@ -48,13 +58,14 @@ def create_surface(edge: Edge, *, upload_bytes_max: int = UPLOAD_BYTES_MAX) -> F
         redirect_slashes=False,
         responses={"4XX": {"model": Problem, "description": "RFC 9457 problem document"}},
     )
-    surface.state.edge = edge
+    surface.state.edge, surface.state.registry = edge, registry
     for router in _ROUTERS:
         surface.include_router(router)
     surface.add_exception_handler(ChanceryError, _refused)
     surface.add_exception_handler(RequestValidationError, _invalid)
     surface.add_exception_handler(HTTPException, _no_route)
-    surface.add_middleware(Intake, upload_bytes_max=upload_bytes_max)
+    watch = create_watch((each for router in _ROUTERS for each in router.routes), registry)
+    surface.add_middleware(Intake, upload_bytes_max=upload_bytes_max, watch=watch)
     return surface
 
 
@@ -65,15 +76,9 @@ async def _refused(_request: Request, error: Exception) -> Response:
 
 async def _invalid(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    violations = [
-        Violation(field=_place(item["loc"]), detail=str(item["msg"])) for item in error.errors()
-    ]
-    problem = invalid_request(violations, current_trace_id())
-    return Response(
-        problem.model_dump_json(exclude_none=True),
-        status_code=problem.status,
-        media_type="application/problem+json",
-    )
+    found = [Misfit.model_validate(item) for item in error.errors()]
+    violations = [Violation(field=_place(each.loc), detail=sentence_of(each)) for each in found]
+    return ProblemResponse(invalid_request(violations, current_trace_id()))
 
 
 async def _no_route(_request: Request, error: Exception) -> Response:

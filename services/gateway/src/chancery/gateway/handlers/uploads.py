@@ -12,7 +12,12 @@ from starlette.exceptions import HTTPException
 
 from chancery.events import commands
 from chancery.gateway.domain.bodies import RevisionBody
-from chancery.gateway.domain.media import check_document, check_table, essence
+from chancery.gateway.domain.media import (
+    UnsupportedMediaType,
+    check_document,
+    check_table,
+    essence,
+)
 from chancery.gateway.domain.problems import FIELD_CHARACTERS_MAX
 from chancery.gateway.handlers.edge import Context
 from chancery.kernel.errors import Rejected
@@ -39,7 +44,7 @@ async def read_upload(request: Request) -> Upload:
         return await _from_form(request)
     if not media_type:
         message = "send a Content-Type header that says what the body is"
-        raise Rejected(message, field="Content-Type", code="unsupported_media_type")
+        raise UnsupportedMediaType(message, field="Content-Type")
     return Upload(media_type, await request.body())
 
 

@@ -1,0 +1,67 @@
+"""What is told of a field that does not fit: our sentences, never the validator's or the value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from chancery.gateway.domain.sentences import ANYTHING, Misfit, sentence_of
+from tests.unit.gateway.fakes import World
+
+CANARY = "quagmire7741"
+SOURCE = "/v1/workspaces/w/sources/s"
+POST = "/v1/conversations/c/messages"
+FOREIGN = re.compile(r"String should|Input should|Field required|Value error|Extra inputs|pattern")
+
+
+async def told(method: str, path: str, body: Mapping[str, object]) -> str:
+    """Return the detail of what the surface refuses."""
+    async with World().client() as client:
+        response = await client.request(method, path, json=body)
+    assert response.status_code == 422
+    assert CANARY not in response.text
+    assert FOREIGN.search(response.text) is None
+    detail: str = response.json()["detail"]
+    return detail
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "sentence"),
+    [
+        ("PUT", SOURCE, {}, "title: is missing; send it"),
+        ("PUT", SOURCE, {"title": 7}, "title: must be a text in quotes"),
+        ("PUT", SOURCE, {"title": ""}, "title: must not be empty"),
+        ("PUT", SOURCE, {"title": f"{CANARY}\n"}, "title: must be one line"),
+        ("PUT", SOURCE, {"title": "t", "colour": CANARY}, "colour: is no field of this request"),
+        ("PUT", SOURCE, {"title": "t", "visibility": CANARY},
+         "visibility: must be one of 'workspace', 'restricted' or 'private'"),
+        ("PUT", SOURCE, {"title": "t", "date": CANARY}, "date: must be a day as YYYY-MM-DD"),
+        ("PUT", SOURCE, {"title": "t", "date": "2026-02-30"},
+         "date: must be a day of the calendar"),
+        ("PUT", f"/v1/workspaces/{CANARY}.x/sources/s", {"title": "t"},
+         "ws: must be 1 to 64 characters of A-Z a-z 0-9 _ -"),
+        ("PUT", f"{SOURCE}/grants/{CANARY}:x", {}, "grantee: must be a principal or group:NAME"),
+        ("POST", POST, {"question": " "}, "question: must hold at least one character"),
+        ("POST", POST, {"question": "q", "sources": CANARY}, "sources: must be a list"),
+        ("POST", POST, {"question": "q", "bounds": CANARY}, "bounds: must be an object"),
+        ("POST", POST, {"question": "q", "bounds": {"max_duration_s": 601}},
+         "bounds.max_duration_s: must be at most 600"),
+        ("POST", POST, {"question": "q", "bounds": {"min_sources": CANARY}},
+         "bounds.min_sources: must be a whole number"),
+        ("POST", "/v1/credentials", {"principal": "p", "expires_at": CANARY},
+         "expires_at: must be a moment as"),
+        ("POST", "/v1/credentials", {"principal": "p", "expires_at": "2026-01-01T00:00:00"},
+         "expires_at: must name its time zone"),
+    ],
+)  # fmt: skip
+async def test_a_field_that_does_not_fit_is_told_in_a_sentence_of_ours(
+    method: str, path: str, body: Mapping[str, object], sentence: str
+) -> None:
+    assert (await told(method, path, body)).startswith(sentence)
+
+
+@pytest.mark.parametrize("kind", ["something_new", "string_too_long"])
+def test_a_kind_without_a_sentence_or_its_limit_has_a_general_one(kind: str) -> None:
+    assert sentence_of(Misfit(type=kind)) == ANYTHING
