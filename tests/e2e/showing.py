@@ -12,6 +12,11 @@ def block(page: str, language: str) -> str:
     return found[1]
 
 
+def blocks(page: str, language: str) -> list[str]:
+    """Return every code block of a language."""
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+
 def shape(line: str) -> str:
     """Return a line with its numbers and ids levelled: they differ from run to run."""
     levelled = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "<id>", line.rstrip())

@@ -62,9 +62,15 @@ def test_the_port_of_a_running_system_is_read_from_its_folder(tmp_path: Path) ->
     assert server_url(none) == "http://127.0.0.1:8080"
 
 
-def test_a_blank_token_is_named_and_not_sent() -> None:
-    with pytest.raises(NoToken):
-        server_token(CommandSettings(token=SecretStr(" \n")))
+@pytest.mark.parametrize("token", [" \n", "a b", "a\nb", "tökén"])
+def test_what_is_no_token_is_named_and_not_sent(token: str) -> None:
+    with pytest.raises(NoToken) as refused:
+        server_token(CommandSettings(token=SecretStr(token)))
+
+    assert token not in refused.value.detail
+
+
+def test_a_token_is_sent_without_the_white_space_around_it() -> None:
     assert server_token(CommandSettings(token=SecretStr(" tok\n"))) == "tok"
 
 

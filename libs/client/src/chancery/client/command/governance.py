@@ -9,7 +9,7 @@ import typer
 
 from chancery.client.command.options import AsJson, WorkspaceName
 from chancery.client.command.output import speaking
-from chancery.events.authority import Role
+from chancery.events.authority import Language, Role
 
 Principal = Annotated[str, typer.Argument(help="The principal, as named in its credential.")]
 ResourceId = Annotated[str, typer.Argument(help="The id of the source or dataset.")]
@@ -33,13 +33,17 @@ def workspace_create(
     workspace_id: Annotated[str, typer.Argument(help="Its id: letters, digits, - and _.")],
     *,
     title: Annotated[str | None, typer.Option(help="Its title (default: its id).")] = None,
+    language: Annotated[
+        Language, typer.Option(envvar="CHANCERY_LANGUAGE", help="Of refusals and frames.")
+    ] = "en",
     as_json: AsJson = False,
 ) -> None:
     """Create a workspace; you become its first admin."""
-    from chancery.client.command.governing import create_workspace
+    from chancery.client.command.governing import NewWorkspace, create_workspace
 
     with speaking(as_json=as_json):
-        asyncio.run(create_workspace(workspace_id, title or workspace_id, as_json=as_json))
+        wanted = NewWorkspace(workspace_id, title or workspace_id, language)
+        asyncio.run(create_workspace(wanted, as_json=as_json))
 
 
 @member.command("add")

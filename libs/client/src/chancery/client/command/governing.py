@@ -13,10 +13,19 @@ from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
 from chancery.client.replies import Done
 from chancery.client.workspace import Kind, Workspace
-from chancery.events.authority import Role
+from chancery.events.authority import Language, Role
 from chancery.kernel.ids import parse_id
 
 _GROUP = "group:"
+
+
+@dataclass(frozen=True, slots=True)
+class NewWorkspace:
+    """A workspace to create; `language` is that of refusals and frames."""
+
+    id: str
+    title: str
+    language: Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +42,18 @@ class Resource:
         return "datasets" if self.is_dataset else "sources"
 
 
-async def create_workspace(workspace_id: str, title: str, *, as_json: bool) -> None:
-    """Create the workspace and say what comes next."""
-    parse_id(workspace_id, field="workspace")
+async def create_workspace(wanted: NewWorkspace, *, as_json: bool) -> None:
+    """Create the workspace, set its language, and say what comes next."""
+    parse_id(wanted.id, field="workspace")
     async with server_client(load_settings()) as client:
-        await client.create_workspace(workspace_id, title)
+        workspace = await client.create_workspace(wanted.id, wanted.title)
+        if wanted.language != "en":
+            await workspace.revise_policy(f"created-{wanted.language}", language=wanted.language)
     if as_json:
-        tell_json({"workspace_id": workspace_id, "title": title})
+        tell_json({"workspace_id": wanted.id, "title": wanted.title, "language": wanted.language})
         return
-    tell(f"workspace {workspace_id} is there, you are its admin")
-    tell(f"next: chancery publish FOLDER -w {workspace_id}")
+    tell(f"workspace {wanted.id} is there, you are its admin")
+    tell(f"next: chancery publish FOLDER -w {wanted.id}")
 
 
 async def add_member(workspace_id: str, principal: str, role: Role, *, as_json: bool) -> None:

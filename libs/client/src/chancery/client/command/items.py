@@ -38,7 +38,6 @@ _ID_CHARACTERS = 64
 _TITLE_CHARACTERS = 300
 _SPELLED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue",
                           "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"})  # fmt: skip
-_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 class NothingToPublish(Rejected):
@@ -112,7 +111,7 @@ def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:
         message = f"the file has {len(data):,} bytes, the most are {bytes_max:,}"
         raise Rejected(message, field="content", code="too_large")
     if item.is_table:
-        _check_table(data)
+        check_csv(data)
     elif item.media_type in RAW_TYPES | {HTML}:
         _check_text(data)
     else:
@@ -128,14 +127,6 @@ def _check_text(data: bytes) -> None:
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8: byte {error.start} cannot be decoded"
         raise Rejected(message, field="content", code="invalid_utf8") from error
-
-
-def _check_table(data: bytes) -> None:
-    columns = check_csv(data).columns
-    found = [name for mark, name in _OTHER_SEPARATORS.items() if mark in columns[0]]
-    if len(columns) == 1 and found:
-        message = f"the columns are separated by {found[0]}; save the file with commas"
-        raise Rejected(message, field="content", code="csv_separator")
 
 
 def _fits(path: Path) -> bool:

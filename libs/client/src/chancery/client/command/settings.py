@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pydantic import Field, SecretStr, ValidationError
@@ -11,6 +12,8 @@ from chancery.kernel.errors import Rejected
 from chancery.runtime.settings import ServiceSettings
 
 TOKEN_FILE = "operator.token"  # noqa: S105 - the name of a file
+
+_TOKEN = re.compile(r"[!-~]+")
 
 
 class InvalidSetting(Rejected):
@@ -78,9 +81,9 @@ def server_token(settings: CommandSettings) -> str:
     """
     if settings.token is not None:
         token = settings.token.get_secret_value().strip()
-        if token:
+        if _TOKEN.fullmatch(token):
             return token
-        message = "CHANCERY_TOKEN is empty; set it to a token, or unset it for the operator's"
+        message = "CHANCERY_TOKEN holds no token; set it to one, or unset it for the operator's"
         raise NoToken(message, field="CHANCERY_TOKEN")
     return operator_token(settings.data_dir)
 
