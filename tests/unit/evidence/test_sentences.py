@@ -12,13 +12,22 @@ from chancery.evidence.manifest import build_manifest
 from chancery.evidence.parts import PART_CHARACTERS
 from chancery.evidence.passages import PASSAGE_CHARACTERS, passages
 from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, resolve_quote
-from chancery.evidence.sentences import sentences
+from chancery.evidence.sentences import sentences, sentences_by_block
 from chancery.kernel.canonical import sha256_hex
 
 PIECES = st.sampled_from(
     [
         *("The team owns it.", " ", "\n", "\n\n", "z. B. ", "Dr. ", "am 3. März ", "5.0 mg"),
-        *("# Head\n", "- item\n", "1. one\n", "| a | b |\n", "|---|---|\n", "```\n", "\r\n"),
+        *(
+            "# Head\n",
+            "- item\n",
+            "1. one\n",
+            "| a | b |\n",
+            "|---|---|\n",
+            "```\n",
+            "\r\n",
+            "a\tb\n",
+        ),
         *("e\u0301", "\u0301", "🚀", "👩\u200d🚀", "\u200b", "\t", "\u2028", "x" * 700),
         *("!", "?", "...", "。", "日本語", "”"),
     ]
@@ -49,6 +58,11 @@ def found(text: str) -> list[str]:
         ("- First one.\n- Second\n* Third", ["First one.", "Second", "Third"]),
         ("1. Step one\n2. Step two", ["Step one", "Step two"]),
         ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |", "| 1 | 2 |"]),
+        ("| Mr. A. | Yes. Twice. |\n| B | No |", ["| Mr. A. | Yes. Twice. |", "| B | No |"]),
+        ("Owner\tBob of the north. Or Eva.\nBank\tnone at all in any of the towns\nlast",
+         ["Owner\tBob of the north. Or Eva.", "Bank\tnone at all in any of the towns", "last"]),
+        ("a | b\n--- | :--\n1 | 2", ["a | b", "1 | 2"]),
+        ("One\ttab. Two.", ["One\ttab.", "Two."]),
         ("Currency: EUR\nOwner: Bob", ["Currency: EUR", "Owner: Bob"]),
         ("これは文です。次の文！", ["これは文です。", "次の文！"]),
         ("Wait... what now? Yes.", ["Wait... what now?", "Yes."]),
@@ -59,6 +73,23 @@ def found(text: str) -> list[str]:
 )  # fmt: skip
 def test_sentences_end_where_a_reader_says(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+def test_sentences_of_one_block_stand_together() -> None:
+    prose = "# Head\nOne. Two\ngoes on.\n\nThree.\n"
+    text = prose + "- Item one. More.\n- Item two\n| a | b |\n| c. D. |\n"
+
+    blocks = sentences_by_block(text, 0, len(text))
+
+    assert [[text[low:high] for low, high in block] for block in blocks] == [
+        ["Head"],
+        ["One.", "Two\ngoes on."],
+        ["Three."],
+        ["Item one.", "More."],
+        ["Item two"],
+        ["| a | b |"],
+        ["| c. D. |"],
+    ]
 
 
 def test_without_capitals_a_full_stop_still_ends_a_sentence() -> None:
@@ -95,6 +126,9 @@ def test_every_sentence_is_a_sound_quotation(text: str, data: st.DataObject) -> 
     assert all(start <= low < high <= end for low, high in spans)
     assert all(high - low <= QUOTE_CHARACTERS_MAX for low, high in spans)
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    blocks = sentences_by_block(text, start, end)
+    assert all(blocks)
+    assert tuple(span for block in blocks for span in block) == spans
 
 
 @given(text=DOCUMENTS)

@@ -7,8 +7,9 @@ part's border cuts is left out: a fragment could say the opposite of its sentenc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, TypeAlias
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple, TypeAlias
 
 from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, is_blank, splits_character
 
@@ -21,8 +22,8 @@ _CONTEXT: Final = 2 * QUOTE_CHARACTERS_MAX
 _SHORT_LINE: Final = 50
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _LEAD: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)][ \t]+|>[ \t]?)")
-_STANDALONE: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\|)")
-_RULE: Final = re.compile(r"[ \t]*(?:```.*|~~~.*|[-=*_]{3,}[ \t]*|\|[-:| \t]*+)")
+_HEADING: Final = re.compile(r"[ \t]*#{1,6}[ \t]")
+_RULE: Final = re.compile(r"[ \t]*(?:```.*|~~~.*|[-=*_]{3,}[ \t]*|(?=[-: \t]*+\|)[-:| \t]*+)")
 _STOP: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”“’»)\]*_]*+(?=\s)|[。！？]+[」』）”]*")
 _WORD_BEFORE: Final = re.compile(r"[^\s(\[\"'“„»]+\Z")
 _INITIAL: Final = re.compile(r"[^\W\d_]\.")
@@ -52,21 +53,37 @@ _CAPITALS_MIN: Final = 0.002
 _BEFORE_NUMBER: Final = frozenset(("no.", "nos.", "nr.", "art.", "fig.", "sec.", "ch.", "p.", "s."))
 
 
+class _Block(NamedTuple):
+    """A paragraph, list item, heading or table row; a row is not cut into sentences."""
+
+    start: int
+    end: int
+    is_row: bool = False
+
+
 def sentences(text: str, start: int, end: int) -> tuple[Span, ...]:
     """Return the quotable sentences that lie wholly inside [start, end), in order.
 
     Give a part's borders to get its sentences. Headings, list items and table rows are units of
     their own, without their markers. Units above 2,000 characters are left out.
     """
+    return tuple(span for block in sentences_by_block(text, start, end) for span in block)
+
+
+def sentences_by_block(text: str, start: int, end: int) -> tuple[tuple[Span, ...], ...]:
+    """Return what `sentences` does, the sentences of each paragraph, item or row together."""
     first = _context_start(text, start)
     last = _context_end(text, end)
     lower = _is_lower_case(text[first:last])
-    return tuple(
-        (low, high)
-        for block_start, block_end in _blocks(text, first, last)
-        for low, high in _units(text, block_start, block_end, lower=lower)
-        if start <= low and high <= end and _is_quotable(text, low, high)
+    found = (
+        tuple(
+            (low, high)
+            for low, high in _units(text, block, lower=lower)
+            if start <= low and high <= end and _is_quotable(text, low, high)
+        )
+        for block in _blocks(text, first, last)
     )
+    return tuple(block for block in found if block)
 
 
 def _context_start(text: str, start: int) -> int:
@@ -91,26 +108,39 @@ def _is_quotable(text: str, start: int, end: int) -> bool:
     return not (splits_character(text, start) or splits_character(text, end))
 
 
-def _blocks(text: str, start: int, end: int) -> Iterator[Span]:
+def _blocks(text: str, start: int, end: int) -> Iterator[_Block]:
     """Yield runs of lines that belong together, without the marker that leads them."""
-    block: Span | None = None
+    lines = list(_lines(text, start, end))
+    rows = _rows([text[low:high] for low, high in lines])
+    block: _Block | None = None
     before = ""
-    for low, high in _lines(text, start, end):
-        line = text[low:high]
-        if block is not None and _breaks(before, line):
+    for number, (low, high) in enumerate(lines):
+        line, is_row = text[low:high], number in rows
+        if block is not None and (is_row or _breaks(before, line)):
             yield block
             block = None
         before = line
         if _is_empty(line):
             continue
-        lead = _LEAD.match(line)
+        lead = None if is_row else _LEAD.match(line)
         opening = low + (lead.end() if lead else 0)
-        block = (opening if block is None else block[0], high)
-        if _STANDALONE.match(line):
+        block = _Block(opening if block is None else block.start, high, is_row)
+        if is_row or _HEADING.match(line):
             yield block
             block = None
     if block is not None:
         yield block
+
+
+def _rows(lines: Sequence[str]) -> frozenset[int]:
+    """Return the numbers of table rows: lines with a leading bar, tabbed lines beside others."""
+    found = {number for number, line in enumerate(lines) if line.lstrip(" \t").startswith("|")}
+    celled = [number for number, line in enumerate(lines) if "\t" in line.strip()]
+    for _, group in groupby(enumerate(celled), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        if len(run) > 1:
+            found.update(run)
+    return frozenset(found)
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[Span]:
@@ -128,13 +158,17 @@ def _is_empty(line: str) -> bool:
 
 def _breaks(before: str, line: str) -> bool:
     """Tell whether `line` begins a new block after the line `before` of the current one."""
-    if _is_empty(line) or _LEAD.match(line) or _STANDALONE.match(line):
+    if _is_empty(line) or _LEAD.match(line):
         return True
     opening = line.lstrip()[:1]
     return len(before.strip()) < _SHORT_LINE and (opening.isupper() or opening.isdigit())
 
 
-def _units(text: str, start: int, end: int, *, lower: bool) -> Iterator[Span]:
+def _units(text: str, block: _Block, *, lower: bool) -> Iterator[Span]:
+    start, end, is_row = block
+    if is_row:
+        yield from _bounded(text, start, end)
+        return
     position = start
     for stop in _STOP.finditer(text, start, end):
         if _ends_sentence(text, position, stop, lower=lower):

@@ -79,7 +79,10 @@ def material_of(
 ) -> Material:
     """Return what may be selected from, prepared for ranking."""
     words = stemmer(question.language)
-    found = [Found(one.key, one.revision, one.part_id, one.span, one.text) for one in passages]
+    found = [
+        Found(one.key, one.revision, one.part_id, one.span, one.text, one.is_paged)
+        for one in passages
+    ]
     pages = make_pages(found, words)
     cards = tuple(_card(offered, words) for offered in measures)
     return Material(pages, cards, _background(question, pages, cards, words))

@@ -52,13 +52,17 @@ class Sql(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A gathered passage with the text it lies in; offsets are code points of that text."""
+    """A gathered passage with the text it lies in; offsets are code points of that text.
+
+    `is_paged` tells that the text is that of a document with pages.
+    """
 
     key: str
     revision: int
     part_id: str
     span: Span
     text: str
+    is_paged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

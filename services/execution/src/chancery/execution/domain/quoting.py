@@ -36,13 +36,15 @@ class Limits:
     """How much is quoted for one question.
 
     The first quotation is filled up to `context_characters`; a neighbour joins a sentence when its
-    score is within `reach`, another quotation when its score is within `lead` of the best.
+    score is within `reach` (`paragraph_reach` for the next paragraph), another quotation when its
+    score is within `lead` of the best.
     """
 
     quotes_max: int = 3
     characters_max: int = 600
     context_characters: int = 300
     reach: float = 0.5
+    paragraph_reach: float = 0.35
     lead: float = 0.45
 
 
@@ -139,9 +141,15 @@ class _Quoting:
         if score is None or (one.page.part_id, place) in self._used:
             return None
         units = one.page.units
+        inner = taken[1] if place > one.place else taken[0]
+        reach = self._limits.reach
+        if units[place].block != units[inner].block:
+            if not one.page.continues(min(inner, place)):
+                return None
+            wanted, reach = 0, min(reach, self._limits.paragraph_reach)
         length = units[max(taken[1], place)].end - units[min(taken[0], place)].start
         score += _ONWARD if place > one.place else 0.0
-        is_far_behind = score < one.score - self._limits.reach
+        is_far_behind = score < one.score - reach
         if length > self._limits.characters_max or (length > wanted and is_far_behind):
             return None
         return score

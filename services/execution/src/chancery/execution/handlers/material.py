@@ -20,6 +20,9 @@ TEXT_BYTES_MAX = 64 * 1024 * 1024
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 PARQUET_BYTES_MAX = 256 * 1024 * 1024
 
+PAGED_MEDIA_TYPES = frozenset({"application/pdf"})
+"""Documents whose text comes from pages."""
+
 DECODED_HERE_BYTES = 256 * 1024
 """Up to here, decoding a text takes less time than handing it to a thread."""
 
@@ -63,8 +66,9 @@ class Reading:
         found: list[Passage] = []
         texts: dict[str, str] = {}
         for passage in gathered.passages:
-            sha256 = _pinned_text(case.scope, passage)
-            if sha256 is None:
+            entry = case.scope.entry("source", passage.key)
+            sha256 = _pinned_text(entry, passage)
+            if entry is None or sha256 is None:
                 continue
             if sha256 not in texts:
                 data = await self.blobs.get(case.tenant, sha256, limit=TEXT_BYTES_MAX)
@@ -77,6 +81,7 @@ class Reading:
                     part_id=passage.part_id,
                     span=(passage.start, passage.end),
                     text=texts[sha256],
+                    is_paged=entry.media_type in PAGED_MEDIA_TYPES,
                 )
             )
         return tuple(found)
@@ -108,9 +113,8 @@ class Reading:
         return table_of(pinned, manifest, parquet)
 
 
-def _pinned_text(scope: Scope, passage: GatheredPassage) -> str | None:
+def _pinned_text(entry: ScopeEntry | None, passage: GatheredPassage) -> str | None:
     """Return the text's hash when the passage is of the pinned extraction, else None."""
-    entry = scope.entry("source", passage.key)
     if entry is None or entry.revision != passage.revision:
         return None
     return entry.extraction_sha256 if entry.extraction_sha256 == passage.extraction_sha256 else None
