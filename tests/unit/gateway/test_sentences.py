@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from chancery.gateway.domain.sentences import ANYTHING, Misfit, sentence_of
+from chancery.runtime.sentences import ANYTHING, Misfit, sentence_of
 from tests.unit.gateway.fakes import World
 
 CANARY = "quagmire7741"

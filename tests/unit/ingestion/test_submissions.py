@@ -115,6 +115,17 @@ def test_a_mistake_is_named_by_its_field(event: dict[str, Any], field: str) -> N
         assert refusal.value.field == field
 
 
+@pytest.mark.req("CL-8")
+def test_a_mistake_is_told_in_a_sentence_and_not_repeated() -> None:
+    wrong = cloud_event(SourceSubmitted.TYPE, {**SOURCE, "source_id": "quagmire 7741"})
+
+    with pytest.raises(InvalidSubmission) as refusal:
+        read(structured(wrong))
+
+    told = "data.source_id: must be 1 to 64 characters of A-Z a-z 0-9 _ -"
+    assert refusal.value.detail == told
+
+
 @pytest.mark.parametrize(
     "payload", [b"", b"{", b"[]", b"\xff", b'{"a":1,"a":2}', b" " * (SIZE_BYTES_MAX + 1)]
 )

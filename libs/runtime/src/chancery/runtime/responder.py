@@ -24,6 +24,7 @@ from chancery.runtime import telemetry
 from chancery.runtime.acking import undecoded
 from chancery.runtime.logging import describe, get_logger
 from chancery.runtime.metrics import Metrics
+from chancery.runtime.sentences import first_misfit, sentence_of
 
 if TYPE_CHECKING:
     from faststream.nats import NatsBroker, NatsMessage
@@ -166,12 +167,12 @@ def parse_request(data: bytes, body_type: type[BodyT]) -> Request[BodyT]:
 
 
 def _invalid(error: ValidationError) -> InvalidRequest:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    steps = [str(step) for step in first["loc"]]
+    first = first_misfit(error)
+    steps = [str(step) for step in first.loc]
     if steps[:1] == ["body"] and len(steps) > 1:
         steps = steps[1:]
     name = ".".join(steps)[:200] or None
-    return InvalidRequest(f"{name or 'the request'}: {first['msg']}"[:1000], field=name)
+    return InvalidRequest(f"{name or 'the request'}: {sentence_of(first)}"[:1000], field=name)
 
 
 def _failure(error: ChanceryError) -> bytes:

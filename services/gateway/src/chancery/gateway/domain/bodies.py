@@ -19,7 +19,7 @@ from chancery.events.authority import (
 from chancery.events.envelope import Id, Moment
 from chancery.events.queries import QUERY_OFFSET_MAX, QUERY_ROWS_MAX
 from chancery.events.run import Bounds, Selection
-from chancery.gateway.domain.sentences import DAY_PATTERN
+from chancery.runtime.sentences import DAY_PATTERN
 
 QUESTION_SCALARS_MAX = 4000
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from chancery.events import commands
-from chancery.gateway.domain.sentences import GRANTEE_PATTERN
 from chancery.gateway.handlers.edge import Context, Here, PathId
+from chancery.runtime.sentences import GRANTEE_PATTERN
 
 router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["sources", "datasets"])
 

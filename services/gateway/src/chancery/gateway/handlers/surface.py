@@ -8,7 +8,6 @@ from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 
 from chancery.gateway.domain.problems import Problem, Violation, invalid_request
-from chancery.gateway.domain.sentences import Misfit, sentence_of
 from chancery.gateway.handlers import (
     access,
     blobs,
@@ -24,6 +23,7 @@ from chancery.gateway.handlers.intake import Intake
 from chancery.gateway.handlers.refusing import ProblemResponse, problem_response
 from chancery.gateway.handlers.watching import create_watch
 from chancery.kernel.errors import ChanceryError, NotFound, Rejected
+from chancery.runtime.sentences import Misfit, sentence_of
 from chancery.runtime.telemetry import current_trace_id
 
 UPLOAD_BYTES_MAX = 16 * 1024 * 1024

@@ -18,6 +18,7 @@ from chancery.events.intake import RevisionSubmitted, SourceSubmitted, Withdrawa
 from chancery.ingestion.errors import InvalidSubmission
 from chancery.kernel.canonical import Json, canonical_hash, parse_json
 from chancery.kernel.errors import Corrupt
+from chancery.runtime.sentences import first_misfit, sentence_of
 
 Submitted = SourceSubmitted | RevisionSubmitted | WithdrawalSubmitted
 
@@ -176,7 +177,7 @@ def _json(payload: bytes) -> Json:
 
 def invalid_submission(error: ValidationError, place: str) -> InvalidSubmission:
     """Return the refusal that names the first field that does not fit, never its value."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    name = ".".join(str(step) for step in (place, *first["loc"]) if step != "")
+    first = first_misfit(error)
+    name = ".".join(str(step) for step in (place, *first.loc) if step != "")
     name = (name or "data")[:_FIELD_CHARACTERS_MAX]
-    return InvalidSubmission(f"{name}: {first['msg']}"[:1000], field=name)
+    return InvalidSubmission(f"{name}: {sentence_of(first)}"[:1000], field=name)

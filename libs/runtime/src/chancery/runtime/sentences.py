@@ -8,19 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from chancery.events.authority import LINE_PATTERN
 from chancery.kernel.ids import ID_PATTERN
 
 GRANTEE_PATTERN: Final = r"^(group:)?[A-Za-z0-9_-]{1,64}$"
+_DAY_OF_EVENTS: Final = r"^\d{4}-\d{2}-\d{2}$"
+_HASH: Final = r"^[0-9a-f]{64}$"
 DAY_PATTERN: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-ANYTHING: Final = "has a value that does not fit; /openapi.json says what does"
+ANYTHING: Final = "has a value that does not fit; the contract of the request says what does"
 
 _PATTERNS: Mapping[str, str] = {
     ID_PATTERN: "must be 1 to 64 characters of A-Z a-z 0-9 _ -",
     GRANTEE_PATTERN: "must be a principal or group:NAME, of A-Z a-z 0-9 _ -",
     DAY_PATTERN: "must be a day as YYYY-MM-DD",
+    _DAY_OF_EVENTS: "must be a day as YYYY-MM-DD",
+    _HASH: "must be a SHA-256 hash, as 64 characters of 0-9 a-f",
     LINE_PATTERN: "must be one line without control characters",
 }
 _SENTENCES: Mapping[str, str] = {
@@ -70,6 +74,11 @@ class Misfit(BaseModel):
     type: str
     loc: tuple[int | str, ...] = ()
     ctx: Mapping[str, object] = {}
+
+
+def first_misfit(error: ValidationError) -> Misfit:
+    """Return the first thing that does not fit, without the value."""
+    return Misfit.model_validate(error.errors(include_url=False, include_input=False)[0])
 
 
 def sentence_of(misfit: Misfit) -> str:
