@@ -145,6 +145,26 @@ async def test_an_open_run_has_no_answer_yet() -> None:
             await client.answer(AnswerHandle("r"))
 
 
+async def test_a_run_is_retried_and_names_its_generation() -> None:
+    server = Server([httpx.Response(202, json={"run_id": "r", "generation": 2})])
+    async with served(server) as client:
+        retried = await client.retry("r")
+
+    assert retried.generation == 2
+    assert [(each.method, each.url.path) for each in server.seen] == [("POST", "/v1/runs/r/retry")]
+
+
+@pytest.mark.parametrize("code", ["workspace_exists", "not_permitted"])
+async def test_a_workspace_that_exists_is_taken_as_it_is(code: str) -> None:
+    problem = {"status": 409, "code": code, "detail": "no", "trace_id": "ab" * 16}
+    async with served(Server([httpx.Response(409, json=problem)])) as client:
+        if code == "workspace_exists":
+            assert (await client.ensure_workspace("plant", "Plant")).id == "plant"
+        else:
+            with pytest.raises(ProblemError):
+                await client.ensure_workspace("plant", "Plant")
+
+
 async def test_acting_with_another_token_keeps_the_connections() -> None:
     server = Server([httpx.Response(200, json={"resources": []})])
     async with served(server) as client:

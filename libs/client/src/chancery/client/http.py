@@ -14,7 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 from chancery.client.errors import ProblemError, StillOpen
 from chancery.client.following import Heard, await_end, follow
 from chancery.client.handles import AnswerHandle
-from chancery.client.replies import ANSWER, Answer, Credential, Done, Posted
+from chancery.client.replies import ANSWER, Answer, Credential, Done, Posted, Retried
 from chancery.client.streaming import RunEvent
 from chancery.client.transport import ABSENCE_S, PATIENCE_S, Received, Sent, Transport, open_http
 from chancery.client.workspace import Workspace
@@ -183,6 +183,10 @@ class Chancery:
     async def bundle(self, run_id: str) -> bytes:
         """Return everything that verifies the answer offline, byte for byte as it was sent."""
         return (await self._ended(run_id, "bundle")).body
+
+    async def retry(self, run_id: str) -> Retried:
+        """Have a question answered once more; earlier receipts stay, the newest answer is shown."""
+        return (await self._call("POST", f"runs/{run_id}/retry")).read(Retried)
 
     async def cancel(self, run_id: str) -> None:
         """Give a run up."""

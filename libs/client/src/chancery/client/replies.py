@@ -152,6 +152,13 @@ class Posted(Answered):
     message_id: str
 
 
+class Retried(Answered):
+    """The run that answers its question once more, and which time this is."""
+
+    run_id: str
+    generation: int
+
+
 class Statement(Answered):
     """One line of an answer: a quotation, or `LABEL = value`."""
 

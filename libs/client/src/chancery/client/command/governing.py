@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from pydantic_core import to_json
+from pydantic import JsonValue, TypeAdapter
 
 from chancery.client.command.output import tell, tell_json
 from chancery.client.command.server import entering, server_client
@@ -17,6 +17,7 @@ from chancery.events.authority import Language, Role
 from chancery.kernel.ids import parse_id
 
 _GROUP = "group:"
+_OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ async def show_audit(run_id: str, *, as_json: bool) -> None:
     if as_json:
         tell_json(dict(found))
     else:
-        tell(to_json(dict(found), indent=2).decode())
+        tell(_OBJECT.dump_json(dict(found), indent=2).decode())
 
 
 @asynccontextmanager
