@@ -31,6 +31,7 @@ def test_a_restricted_page_stays_restricted_until_it_is_granted_and_after_it_is_
     done(["publish", str(page), "--restricted"], admin)
     page.write_text(f"{CODE} It is blue.", "utf-8")
     again = done(["publish", str(page)], admin)
+    mine = done(["workspace", "list"], bruno)
     hidden = done(["sources"], bruno)
     done(["grant", "safe", "bruno"], admin)
     seen = done(["sources"], bruno)
@@ -40,6 +41,7 @@ def test_a_restricted_page_stays_restricted_until_it_is_granted_and_after_it_is_
     refused = command(["ask", QUESTION], bruno)
 
     assert again == "safe  revision 2  ready  restricted\n"
+    assert mine == "vault  reader\n"
     assert hidden == ""
     assert seen == "safe  revision 2  ready  restricted  safe\n"
     assert CODE in answer["text"]

@@ -14,7 +14,16 @@ from pydantic import JsonValue, TypeAdapter
 from chancery.client.errors import ProblemError, StillOpen
 from chancery.client.following import Heard, await_end, follow
 from chancery.client.handles import AnswerHandle
-from chancery.client.replies import ANSWER, Answer, Credential, Done, Posted, Retried
+from chancery.client.replies import (
+    ANSWER,
+    Answer,
+    Credential,
+    Done,
+    Membership,
+    Posted,
+    Retried,
+    Workspaces,
+)
 from chancery.client.streaming import RunEvent
 from chancery.client.transport import ABSENCE_S, PATIENCE_S, Received, Sent, Transport, open_http
 from chancery.client.workspace import Workspace
@@ -78,6 +87,10 @@ class Chancery:
     def workspace(self, workspace_id: str) -> Workspace:
         """Return the workspace with this id; nothing is sent yet."""
         return Workspace(self.transport, workspace_id)
+
+    async def workspaces(self) -> tuple[Membership, ...]:
+        """Return the workspaces that the caller belongs to."""
+        return (await self._call("GET", "workspaces")).read(Workspaces).workspaces
 
     async def create_workspace(self, workspace_id: str, title: str) -> Workspace:
         """Create a workspace; the caller becomes its first admin."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
-from chancery.events.authority import Language, Measure, Mode, Standing, Visibility
+from chancery.events.authority import Language, Measure, Mode, Role, Standing, Visibility
 
 IndexState = Literal["excluded", "pending", "ready", "failed", "unavailable"]
 
@@ -34,6 +34,19 @@ class Credential(Answered):
     credential_id: str
     token: str = Field(repr=False)
     expires_at: datetime | None = None
+
+
+class Membership(Answered):
+    """A workspace that the caller belongs to, and as what."""
+
+    workspace_id: str
+    role: Role
+
+
+class Workspaces(Answered):
+    """Where the caller is a member."""
+
+    workspaces: tuple[Membership, ...]
 
 
 class Policy(Answered):

@@ -46,6 +46,15 @@ def workspace_create(
         asyncio.run(create_workspace(wanted, as_json=as_json))
 
 
+@workspace.command("list")
+def workspace_list(*, as_json: AsJson = False) -> None:
+    """List the workspaces that you belong to, and as what."""
+    from chancery.client.command.governing import list_workspaces
+
+    with speaking(as_json=as_json):
+        asyncio.run(list_workspaces(as_json=as_json))
+
+
 @member.command("add")
 def member_add(
     principal: Principal,

@@ -57,6 +57,17 @@ async def create_workspace(wanted: NewWorkspace, *, as_json: bool) -> None:
     tell(f"next: chancery publish FOLDER -w {wanted.id}")
 
 
+async def list_workspaces(*, as_json: bool) -> None:
+    """List the caller's workspaces."""
+    async with server_client(load_settings()) as client:
+        found = await client.workspaces()
+    if as_json:
+        tell_json({"workspaces": [each.model_dump(mode="json") for each in found]})
+        return
+    for each in found:
+        tell(f"{each.workspace_id}  {each.role}")
+
+
 async def add_member(workspace_id: str, principal: str, role: Role, *, as_json: bool) -> None:
     """Give the principal the role."""
     parse_id(principal, field="principal")
