@@ -45,6 +45,8 @@ async def test_a_quotation_is_the_text_at_its_offsets_in_each_kind_of_document(
     assert text[citation.start : citation.end] == statement.text
     assert FACT in statement.text
     assert citation.page == (3 if media_type == PDF else None)
+    assert ("\n— Pumps, page 3, part 1, " in answer.text) is (media_type == PDF)
+    assert "\n— Pumps, " in answer.text
     bundle = await send(world.reader, "GET", f"/v1/runs/{answer.run_id}/bundle")
     report = verify_bundle(bundle.content)
     assert report.exit_code == 0, report
