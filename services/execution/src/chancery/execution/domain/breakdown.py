@@ -15,7 +15,8 @@ from chancery.evidence.terms import STOP_WORDS
 from chancery.execution.domain.words import Stemmer
 
 _MARK: Final = re.compile(
-    r"\b(?:by|per|each|every|pro|nach|jede[mnrs]?|par|selon|chaque|por(?!\s+favor\b)|según|cada)[\s-]",
+    r"\b(?:by|per|each|every|pro|nach|jede[mnrs]?|par|selon|chaque"
+    r"|por(?!\s+favor\b)|según|cada)[\s-]",
     re.IGNORECASE,
 )
 _GERMAN_MARK: Final = re.compile(r"\bje[\s-]", re.IGNORECASE)
