@@ -18,6 +18,8 @@ from chancery.embedded.database import (
 from chancery.embedded.folder import HTTP_PORT_FILE, DataFolder, hold_folder
 from chancery.embedded.ports import LOOPBACK, check_port, free_port
 from chancery.embedded.process import stop_left_behind
+from chancery.embedded.secret_files import write_secret
+from chancery.embedded.secret_files import write_secret
 from chancery.embedded.services import Wiring, service_children
 from chancery.embedded.settings import UpSettings, UpSteps
 from chancery.embedded.supervisor import Announce, Child, Supervisor
@@ -102,7 +104,7 @@ def _warn_of_new_key(folder: DataFolder, settings: UpSettings, announce: Announc
 def _told_port(folder: DataFolder, port: int) -> Generator[None]:
     """Leave the port in the folder for the command, while the block lasts."""
     path = folder.run / HTTP_PORT_FILE
-    path.write_text(f"{port}\n", encoding="ascii")
+    write_secret(path, str(port))
     try:
         yield
     finally:
