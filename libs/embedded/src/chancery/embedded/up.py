@@ -19,7 +19,6 @@ from chancery.embedded.folder import HTTP_PORT_FILE, DataFolder, hold_folder
 from chancery.embedded.ports import LOOPBACK, check_port, free_port
 from chancery.embedded.process import stop_left_behind
 from chancery.embedded.secret_files import write_secret
-from chancery.embedded.secret_files import write_secret
 from chancery.embedded.services import Wiring, service_children
 from chancery.embedded.settings import UpSettings, UpSteps
 from chancery.embedded.supervisor import Announce, Child, Supervisor
