@@ -101,7 +101,8 @@ class Life:
         known = {} if self.world is None else self.world.sources
         self.world = None
         self.stop = asyncio.Event()
-        self.living = self.runner.get_loop().create_task(self._live(is_new=is_new))
+        # It lives from rule to rule, which no TaskGroup does; `end` awaits it.
+        self.living = asyncio.Task(self._live(is_new=is_new), loop=self.runner.get_loop())
         self.do(self._begun(self.living))
         assert self.world is not None
         self.world.sources.update(known)
