@@ -22,7 +22,8 @@ from nats.js.api import StreamConfig
 from chancery.embedded.ports import free_port
 from chancery.store.pool import connect
 from chancery.store.roles import SERVICES
-from chancery.testkit.postgres import Database
+from chancery.testkit.postgres import Database, create_database, running_postgres
+from chancery.testkit.servers import ServerSettings, run_apart
 from chancery.testkit.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -246,11 +247,19 @@ def test_a_chosen_port_is_announced_and_told(start_up: Starter) -> None:
     assert {up.told(service)["CHANCERY_HTTP_PORT"] for service in SERVICES} == {str(port)}
 
 
+@pytest.fixture
+def lent_database(tmp_path_factory: pytest.TempPathFactory) -> Generator[Database]:
+    """Yield a database of a cluster of its own: `up` sets the passwords of the cluster's roles."""
+    settings = ServerSettings(postgres_dsn=None, containers=False)
+    with running_postgres(settings, tmp_path_factory.mktemp("lent")) as server:
+        yield run_apart(create_database(server))
+
+
 def test_given_servers_are_used_instead_of_our_own(
-    start_up: Starter, nats_url: str, empty_database: Database, tmp_path: Path
+    start_up: Starter, nats_url: str, lent_database: Database, tmp_path: Path
 ) -> None:
     up = start_up(
-        data=tmp_path / "with space", nats_url=nats_url, postgres_dsn=empty_database.superuser_dsn
+        data=tmp_path / "with space", nats_url=nats_url, postgres_dsn=lent_database.superuser_dsn
     )
     up.wait_ready()
 
@@ -258,7 +267,7 @@ def test_given_servers_are_used_instead_of_our_own(
     assert {_nats_url(up, service) for service in SERVICES} == {nats_url}
     assert "CHANCERY_NATS_API_PREFIX" not in up.told("release")
     dsn = Path(up.told("release")["CHANCERY_POSTGRES_DSN_FILE"]).read_text().strip()
-    assert asyncio.run(_who(dsn)) == ("chancery_release", empty_database.name)
+    assert asyncio.run(_who(dsn)) == ("chancery_release", lent_database.name)
 
 
 def _is_new(up: Up, name: str, victim: psutil.Process) -> bool:

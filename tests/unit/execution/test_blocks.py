@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chancery.events.run import Bounds
@@ -113,6 +113,7 @@ async def test_a_quotation_never_goes_beyond_the_page_that_it_begins_on() -> Non
 
 
 @given(st.lists(LINES, max_size=25).map("".join), st.booleans())
+@example("The pump hall is dry. \n|---|---|\nThe pump hall is dry. ", False)
 async def test_no_quotation_crosses_what_is_no_paragraph(text: str, is_paged: bool) -> None:
     found = await quoted_of_pages("Where does the pump stand in the hall?", text, is_paged=is_paged)
 

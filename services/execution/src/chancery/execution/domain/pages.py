@@ -67,11 +67,14 @@ class Page:
     def continues(self, place: int) -> bool:
         """Tell whether a quotation may go on from a unit to the next one, within or beyond a block.
 
-        From one paragraph it may go on to the next, but not where a page may have ended.
+        From one paragraph it may go on to the next, but not where a page may have ended, and not
+        over a rule or anything else that stands between them.
         """
         unit, following = self.units[place], self.units[place + 1]
         if unit.block == following.block:
             return True
+        if self.text[unit.end : following.start].strip():
+            return False
         return unit.is_prose and following.is_prose and not self.is_paged
 
     def quote(self, unit: Unit) -> str:
