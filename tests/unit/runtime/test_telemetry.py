@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,25 @@ def test_spans_are_written_as_lines_with_ids_and_codes_only(tmp_path: Path) -> N
     assert fields["attributes"] == {"run": "r1", "error.type": "raced"}
     assert fields["start_us"] <= fields["end_us"]
     assert "content" not in line
+
+
+def test_a_span_after_the_end_of_its_service_goes_nowhere_and_complains_of_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ended = telemetry.create_telemetry("release", ServiceSettings(spans_file=tmp_path / "spans"))
+
+    def outlive() -> str:
+        telemetry.use(ended)
+        with telemetry.span("before"):
+            pass
+        ended.close()
+        with telemetry.span("after"):
+            return telemetry.current_trace_id()
+
+    trace_id = copy_context().run(outlive)
+
+    written = (tmp_path / "spans").read_text()
+    assert "before" in written
+    assert "after" not in written
+    assert int(trace_id, 16) != 0
+    assert caplog.records == []

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry import trace
@@ -53,9 +54,12 @@ class Telemetry:
 
     provider: TracerProvider
     tracer: Tracer
+    closed: Event = field(default_factory=Event)
 
     def close(self) -> None:
         """Send what is left, within a few seconds; blocks, so call it at the very end."""
+        # A context that outlives the service makes spans that go nowhere, not ones that complain.
+        self.closed.set()
         self.provider.force_flush(_FLUSH_MS)
         self.provider.shutdown()
 
@@ -81,13 +85,18 @@ def _otlp_exporter(endpoint: str) -> SpanExporter:
     return OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=5)
 
 
-_current: ContextVar[Tracer | None] = ContextVar("chancery_tracer", default=None)
+_current: ContextVar[Telemetry | None] = ContextVar("chancery_telemetry", default=None)
 _IDLE: Final = TracerProvider(shutdown_on_exit=False).get_tracer("chancery")
 
 
 def use(telemetry: Telemetry) -> None:
     """Make `span` use this tracer in the running task and those that it starts."""
-    _current.set(telemetry.tracer)
+    _current.set(telemetry)
+
+
+def _tracer() -> Tracer:
+    used = _current.get()
+    return _IDLE if used is None or used.closed.is_set() else used.tracer
 
 
 @contextmanager
@@ -102,7 +111,7 @@ def span(
 
     An error is recorded by its type and code only.
     """
-    tracer = _current.get() or _IDLE
+    tracer = _tracer()
     context = context_of(parent) if parent is not None else None
     with tracer.start_as_current_span(
         name,
