@@ -1,0 +1,159 @@
+"""Corpus declarations as people write them: one line, or YAML; both give the same declaration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import yaml
+from pydantic import ValidationError
+
+from chancery.evidence.corpora import ATTRIBUTES, CorpusDeclaration
+from chancery.kernel.errors import Rejected
+
+TEXT_MAX: Final = 4096
+"""The most characters that a declaration may take."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+Written: TypeAlias = "Mapping[str, str | Sequence[str]]"
+"""The attributes as they were written; `content` is a list, the others are text."""
+
+
+def parse_declaration(text: str) -> CorpusDeclaration:
+    """Return the declaration that `text` writes, on one line or as YAML.
+
+    Raises:
+        Rejected: with the attribute as `field`; nothing of the text is in the message.
+    """
+    if len(text) > TEXT_MAX:
+        raise _malformed(f"write at most {TEXT_MAX} characters", code="too_long")
+    words = text.split()
+    return parse_line(text) if words[:1] == ["corpus"] else parse_yaml(text)
+
+
+def parse_line(line: str) -> CorpusDeclaration:
+    """Return the declaration in `corpus NAME model=... scope=... title=... content=... ...`.
+
+    Values hold no white space; `content` is separated by commas.
+
+    Raises:
+        Rejected: with the attribute as `field`.
+    """
+    first, *words = line.split() or [""]
+    if first != "corpus" or not words or "=" in words[0]:
+        raise _malformed("begin with: corpus NAME model=...")
+    written: dict[str, str | Sequence[str]] = {}
+    for word in words[1:]:
+        name, equals, value = word.partition("=")
+        if not equals or name not in ATTRIBUTES:
+            raise _unknown(name if name in ATTRIBUTES else None)
+        if name in written:
+            raise _repeated(name)
+        written[name] = tuple(value.split(",")) if name == "content" else value
+    return declaration_of(words[0], written)
+
+
+def format_line(declaration: CorpusDeclaration) -> str:
+    """Return the one line that `parse_line` reads back as the same declaration."""
+    values = (
+        declaration.model,
+        declaration.scope,
+        declaration.title,
+        ",".join(declaration.content),
+        declaration.where,
+        declaration.binding,
+    )
+    attributes = (f"{name}={value}" for name, value in zip(ATTRIBUTES, values, strict=True))
+    return " ".join(("corpus", declaration.corpus, *attributes))
+
+
+def parse_yaml(text: str) -> CorpusDeclaration:
+    """Return the declaration in a YAML mapping with the key `corpus` and the six attributes.
+
+    Raises:
+        Rejected: with the attribute as `field`.
+    """
+    written = dict(_pairs(_composed(text)))
+    name = written.pop("corpus", "")
+    return declaration_of(name if isinstance(name, str) else "", written)
+
+
+def declaration_of(name: str, written: Written) -> CorpusDeclaration:
+    """Return the checked declaration of a corpus `name` with the attributes as `written`.
+
+    Raises:
+        Rejected: with the first attribute that is missing, empty, too long or refused.
+    """
+    if not _NAME.fullmatch(name):
+        message = "corpus: name it with 1 to 64 of the characters A-Z a-z 0-9 _ and -"
+        raise Rejected(message, field="corpus", code="malformed_name")
+    for attribute in ATTRIBUTES:
+        value = written.get(attribute)
+        if not value or (attribute == "content" and not all(value)):
+            message = f"{attribute} of the corpus declaration is missing or empty; all of "
+            message += f"{', '.join(ATTRIBUTES)} are required"
+            raise Rejected(message, field=attribute, code="missing_attribute")
+    fields = {("binding" if key == "from" else key): value for key, value in written.items()}
+    content = tuple(fields.pop("content"))
+    try:
+        declaration = CorpusDeclaration.model_validate(
+            {"corpus": name, "content": content, **fields}
+        )
+    except ValidationError as error:
+        place = str(error.errors()[0]["loc"][0])
+        attribute = "from" if place == "binding" else place
+        message = f"{attribute} of the corpus declaration is too long or of another type"
+        raise Rejected(message, field=attribute, code="malformed_attribute") from None
+    return declaration.checked()
+
+
+def _composed(text: str) -> yaml.MappingNode:
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        raise _malformed("the text is not YAML") from None
+    if not isinstance(node, yaml.MappingNode):
+        raise _malformed("write a mapping with the key corpus and the six attributes")
+    return node
+
+
+def _pairs(mapping: yaml.MappingNode) -> Iterator[tuple[str, str | Sequence[str]]]:
+    """Yield each attribute once with its text; nodes stay unresolved, so no alias can grow."""
+    seen: set[str] = set()
+    for key, value in mapping.value:
+        name = str(key.value) if isinstance(key, yaml.ScalarNode) else ""
+        if name not in (*ATTRIBUTES, "corpus"):
+            raise _unknown(None)
+        if name in seen:
+            raise _repeated(name)
+        seen.add(name)
+        yield name, _value(name, value)
+
+
+def _value(name: str, node: yaml.Node) -> str | Sequence[str]:
+    if isinstance(node, yaml.ScalarNode):
+        text = str(node.value)
+        return (text,) if name == "content" else text
+    each_is_text = isinstance(node, yaml.SequenceNode) and all(
+        isinstance(each, yaml.ScalarNode) for each in node.value
+    )
+    if name == "content" and each_is_text:
+        return tuple(str(each.value) for each in node.value)
+    message = f"{name} of the corpus declaration has to be text"
+    raise Rejected(message, field=name, code="malformed_attribute")
+
+
+def _repeated(name: str) -> Rejected:
+    message = f"{name} stands twice in the corpus declaration; write it once"
+    return Rejected(message, field=name, code="duplicate_attribute")
+
+
+def _unknown(attribute: str | None) -> Rejected:
+    message = "the corpus declaration holds something else than its attributes; "
+    message += f"write only {', '.join(ATTRIBUTES)}, each as NAME=VALUE"
+    return Rejected(message, field=attribute or "corpus", code="unknown_attribute")
+
+
+def _malformed(fix: str, *, code: str = "malformed_declaration") -> Rejected:
+    return Rejected(f"the corpus declaration cannot be read; {fix}", field="corpus", code=code)
