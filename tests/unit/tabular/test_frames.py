@@ -38,4 +38,5 @@ def test_more_bytes_or_frames_than_allowed_are_broken() -> None:
     with pytest.raises(FrameBroken):
         read_frames(io.BytesIO(whole), bytes_max=5)
     with pytest.raises(FrameBroken):
-        read_frames(io.BytesIO(whole), bytes_max=6, count_max=1)
+        read_frames(io.BytesIO(written([b""] * 65)), bytes_max=6)
+    assert read_frames(io.BytesIO(written([b""] * 64)), bytes_max=6) == [b""] * 64

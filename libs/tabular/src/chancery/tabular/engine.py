@@ -29,10 +29,10 @@ class EngineFailure(Exception):
 
 
 class Engine:
-    """A fresh in-memory database of its own."""
+    """A fresh in-memory database of its own, in a process that stays single-threaded."""
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect(":memory:", config={"threads": 1})
+        self._connection = duckdb.connect(":memory:", config={"threads": 1, "async_threads": 0})
         self._cut_off = False
 
     def __enter__(self) -> Self:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import IO
 
 _PREFIX_BYTES = 8
+_COUNT_MAX = 64
+_CHUNK_BYTES = 1024 * 1024
 
 
 class FrameBroken(Exception):
@@ -21,24 +23,50 @@ def write_frames(stream: IO[bytes], frames: Sequence[bytes]) -> None:
     stream.flush()
 
 
-def read_frames(stream: IO[bytes], *, bytes_max: int, count_max: int = 64) -> list[bytes]:
-    """Return the frames of one message, of at most `bytes_max` bytes together.
+class Incoming:
+    """The frames of one message, of at most `bytes_max` bytes together, one after the other.
+
+    Each method raises `FrameBroken` when the stream ends early or a bound is exceeded.
+    """
+
+    def __init__(self, stream: IO[bytes], *, bytes_max: int) -> None:
+        self._stream = stream
+        self._left_bytes = bytes_max
+        self.left = _number(stream)
+        if self.left > _COUNT_MAX:
+            raise FrameBroken
+
+    def take(self) -> bytes:
+        """Return the next frame."""
+        return _exactly(self._stream, self._size())
+
+    def copy_to(self, file: IO[bytes]) -> None:
+        """Write the next frame into `file`, a piece at a time."""
+        size_bytes = self._size()
+        while size_bytes:
+            piece = _exactly(self._stream, min(size_bytes, _CHUNK_BYTES))
+            file.write(piece)
+            size_bytes -= len(piece)
+
+    def _size(self) -> int:
+        if not self.left:
+            raise FrameBroken
+        self.left -= 1
+        size_bytes = _number(self._stream)
+        self._left_bytes -= size_bytes
+        if self._left_bytes < 0:
+            raise FrameBroken
+        return size_bytes
+
+
+def read_frames(stream: IO[bytes], *, bytes_max: int) -> list[bytes]:
+    """Return all frames of one message, of at most `bytes_max` bytes together.
 
     Raises:
         FrameBroken: when the stream ends early or a bound is exceeded.
     """
-    count = _number(stream)
-    if count > count_max:
-        raise FrameBroken
-    found: list[bytes] = []
-    left = bytes_max
-    for _ in range(count):
-        size_bytes = _number(stream)
-        left -= size_bytes
-        if left < 0:
-            raise FrameBroken
-        found.append(_exactly(stream, size_bytes))
-    return found
+    incoming = Incoming(stream, bytes_max=bytes_max)
+    return [incoming.take() for _ in range(incoming.left)]
 
 
 def _number(stream: IO[bytes]) -> int:

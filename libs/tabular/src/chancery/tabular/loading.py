@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 
 from chancery.kernel.canonical import Json, parse_json
 from chancery.tabular.engine import Engine, EngineFailure
+from chancery.tabular.frames import Incoming
 from chancery.tabular.schema import Family, TableSchema, column_of, family_of, quote_identifier
 from chancery.tabular.snapshot import insertion
 from chancery.tabular.tree import as_items, as_object, as_text, texts
@@ -22,7 +24,15 @@ FILE = f"/dev/fd/{_DESCRIPTOR}"
 
 
 def open_file() -> None:
-    """Make `FILE` an empty file; DuckDB resolves the path that it is allowed when it is set."""
+    """Make `FILE` an empty file; DuckDB resolves the path that it is allowed when it is set.
+
+    On Linux it lies in memory, so that no row of a query touches a disk.
+    """
+    if sys.platform == "linux":
+        descriptor = os.memfd_create("snapshot")
+        os.dup2(descriptor, _DESCRIPTOR)
+        os.close(descriptor)
+        return
     with tempfile.TemporaryFile() as file:
         os.dup2(file.fileno(), _DESCRIPTOR)
 
@@ -37,12 +47,11 @@ _OWN_CODES = frozenset({"sql_timeout", "sql_resources"})
 
 @dataclass(frozen=True, slots=True)
 class LoadedTable:
-    """A table of a job: its visible schema, the columns to fill, its rows and the row filters."""
+    """A table of a job: its visible schema, the columns to fill, and the row filters."""
 
     schema: TableSchema
     reads: frozenset[str]
     source: str
-    data: bytes
     filters: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
@@ -53,11 +62,11 @@ class LoadedTable:
 
 
 def tables_of_job(
-    job: Mapping[str, Json], blobs: Sequence[bytes], reads: Mapping[str, Sequence[str]] | None
+    job: Mapping[str, Json], reads: Mapping[str, Sequence[str]] | None
 ) -> list[LoadedTable]:
     """Return the tables of a job; without `reads` every visible column is filled."""
     found: list[LoadedTable] = []
-    for entry, data in zip(as_items(job["tables"]), blobs, strict=True):
+    for entry in as_items(job["tables"]):
         table = as_object(entry)
         columns = tuple(column_of(*texts(each)) for each in as_items(table["columns"]))
         filters = tuple(
@@ -66,26 +75,30 @@ def tables_of_job(
         )
         schema = TableSchema(as_text(table["name"]), columns)
         names = [each.name for each in columns] if reads is None else reads.get(schema.name, ())
-        found.append(LoadedTable(schema, frozenset(names), as_text(table["source"]), data, filters))
+        found.append(LoadedTable(schema, frozenset(names), as_text(table["source"]), filters))
     return found
 
 
-def load(engine: Engine, tables: Sequence[LoadedTable]) -> None:
-    """Fill the tables that exist in `engine`, rows in the order of their snapshot.
+def load(engine: Engine, tables: Sequence[LoadedTable], incoming: Incoming) -> None:
+    """Fill the tables that exist in `engine` from one frame each, in the order of their snapshot.
 
     Raises:
         EngineFailure: `dataset_unreadable`, or that time or memory ran out.
+        FrameBroken: when the frames do not come.
     """
     for table in tables:
         try:
-            _load_rows(engine, table) if table.source == "rows" else _load_parquet(engine, table)
+            if table.source == "rows":
+                _load_rows(engine, table, incoming.take())
+            else:
+                _load_parquet(engine, table, incoming)
         except EngineFailure as failure:
             code = failure.code if failure.code in _OWN_CODES else "dataset_unreadable"
             raise EngineFailure(code) from failure
 
 
-def _load_rows(engine: Engine, table: LoadedTable) -> None:
-    rows = [as_items(each) for each in as_items(parse_json(table.data))]
+def _load_rows(engine: Engine, table: LoadedTable, data: bytes) -> None:
+    rows = [as_items(each) for each in as_items(parse_json(data))]
     if not table.schema.columns:
         name = quote_identifier(table.schema.name)
         engine.run(f"INSERT INTO {name} SELECT NULL FROM range($1)", [len(rows)])  # noqa: S608
@@ -97,8 +110,8 @@ def _load_rows(engine: Engine, table: LoadedTable) -> None:
         engine.run(insertion(table.schema.name, table.schema.columns), lists)
 
 
-def _load_parquet(engine: Engine, table: LoadedTable) -> None:
-    with _readable(table.data):
+def _load_parquet(engine: Engine, table: LoadedTable, incoming: Incoming) -> None:
+    with _readable(incoming):
         source = f"read_parquet('{FILE}')"
         stored = dict(engine.describe(f"SELECT * FROM {source}"))  # noqa: S608 - our own file
         if any(stored.get(each.name) != each.duckdb_type for each in table.schema.columns):
@@ -142,12 +155,12 @@ def _narrowed(engine: Engine, table: LoadedTable) -> str:
 
 
 @contextmanager
-def _readable(data: bytes) -> Generator[None]:
-    """Let `FILE` hold these bytes for a while."""
+def _readable(incoming: Incoming) -> Generator[None]:
+    """Let `FILE` hold the next frame for a while."""
     os.ftruncate(_DESCRIPTOR, 0)
     os.lseek(_DESCRIPTOR, 0, os.SEEK_SET)
     with open(_DESCRIPTOR, "wb", closefd=False) as file:
-        file.write(data)
+        incoming.copy_to(file)
     try:
         yield
     finally:

@@ -182,7 +182,7 @@ class WorkerPool:
     async def _exchange_now(
         self, frames: Sequence[bytes], deadline_s: float, reply_max: int
     ) -> list[bytes]:
-        worker = await asyncio.to_thread(self._spares.take)
+        worker = self._spares.waiting() or await asyncio.to_thread(self._spares.take)
         try:
             return await asyncio.to_thread(
                 worker.exchange, frames, deadline_s=deadline_s, reply_bytes_max=reply_max

@@ -104,7 +104,8 @@ class WorkerProcess:
 
     def _talk(self, frames: Sequence[bytes], reply_bytes_max: int) -> list[bytes]:
         try:
-            write_frames(self._job, frames)
+            with contextlib.suppress(BrokenPipeError):  # A refused statement reads no rows.
+                write_frames(self._job, frames)
             return read_frames(self._reply, bytes_max=reply_bytes_max)
         except (FrameBroken, OSError, ValueError) as error:
             raise refusal("sql_timeout" if self._expired else "sql_resources") from error

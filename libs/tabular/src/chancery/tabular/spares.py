@@ -37,19 +37,25 @@ class Spares:
         while self._waiting:
             self._waiting.popleft().kill()
 
+    def waiting(self) -> WorkerProcess | None:
+        """Return a waiting worker, or None when the next one is not there or has died."""
+        with self._changed:
+            self._changed.notify_all()
+            if self._waiting and self._waiting[0].waiting:
+                return self._waiting.popleft()
+        return None
+
     def take(self) -> WorkerProcess:
-        """Return a waiting worker, else a new one.
+        """Return a waiting worker, else a new one; blocking.
 
         Raises:
             Unavailable: when none waits and none can be started.
         """
-        with self._changed:
-            self._changed.notify_all()
-            while self._waiting:
-                worker = self._waiting.popleft()
-                if worker.waiting:
-                    return worker
-                worker.kill()
+        while self.pid is not None:
+            worker = self.waiting()
+            if worker is not None:
+                return worker
+            self._bury_first()
         return WorkerProcess()
 
     @property
@@ -57,6 +63,12 @@ class Spares:
         """Return the process id of the next worker, or None when none waits."""
         with self._changed:
             return self._waiting[0].pid if self._waiting else None
+
+    def _bury_first(self) -> None:
+        with self._changed:
+            dead = self._waiting.popleft() if self._waiting else None
+        if dead is not None:
+            dead.kill()
 
     def _keep(self) -> None:
         while True:

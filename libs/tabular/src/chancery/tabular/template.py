@@ -1,9 +1,10 @@
 """The process that workers are forked from. Run as `python -m chancery.tabular.template FD`.
 
-It has imported everything and never opens a database or sees a row, so a fork of it starts in
-milliseconds and holds nothing of earlier jobs. It serves one parent over one Unix socket: `F` with
-two file descriptors (the worker's input and output) forks and answers the process id, `I` and `K`
-with a process id interrupt a worker, or kill and reap it. When its parent goes, so do the workers.
+It has imported everything and opened one empty database, in a single thread, and never sees a row:
+a fork of it starts in milliseconds, with a database of its own that holds nothing of earlier jobs.
+It serves one parent over one Unix socket: `F` with two file descriptors (the worker's input and
+output) forks and answers the process id, `I` and `K` with a process id interrupt a worker, or kill
+and reap it. When its parent goes, so do the workers.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import sys
 from collections.abc import Sequence
 
 from chancery.tabular import worker
+from chancery.tabular.engine import Engine
+from chancery.tabular.opening import open_empty, warm_up
 
 FORK, INTERRUPT, KILL = b"F", b"I", b"K"
 NUMBER_BYTES = 8
@@ -30,36 +33,37 @@ _PIPES = 2
 def main() -> None:
     """Serve forks until the parent closes its end."""
     parent = socket.socket(fileno=int(sys.argv[1]))
+    warm_up()
+    engine = open_empty()
     gc.freeze()
     children: set[int] = set()
     try:
-        while _serve(parent, children):
+        while _serve(parent, children, engine):
             pass
     finally:
         for pid in tuple(children):
             _end(pid, children)
 
 
-def _serve(parent: socket.socket, children: set[int]) -> bool:
+def _serve(parent: socket.socket, children: set[int], engine: Engine) -> bool:
     """Serve one request; False when the parent is gone."""
     try:
         request, pipes, _, _ = socket.recv_fds(parent, REQUEST_BYTES, _PIPES)
         if len(request) != REQUEST_BYTES:
             return False
-        answer = _answered(parent, request, pipes, children)
+        if request[:1] == FORK:
+            answer = _fork(parent, pipes, children, engine)
+        else:
+            answer = _told(request, children)
         parent.sendall(answer.to_bytes(NUMBER_BYTES, "big"))
     except OSError:
         return False
     return True
 
 
-def _answered(
-    parent: socket.socket, request: bytes, pipes: Sequence[int], children: set[int]
-) -> int:
+def _told(request: bytes, children: set[int]) -> int:
     pid = int.from_bytes(request[1:], "big")
     match request[:1]:
-        case b"F":
-            return _fork(parent, pipes, children)
         case b"I" if pid in children:
             os.kill(pid, signal.SIGTERM)
         case b"K" if pid in children:
@@ -69,13 +73,13 @@ def _answered(
     return pid
 
 
-def _fork(parent: socket.socket, pipes: Sequence[int], children: set[int]) -> int:
+def _fork(parent: socket.socket, pipes: Sequence[int], children: set[int], engine: Engine) -> int:
     try:
         pid = os.fork()
     except OSError:
         pid = -1
     if pid == 0:
-        _become_worker(parent, pipes)
+        _become_worker(parent, pipes, engine)
     for pipe in pipes:
         os.close(pipe)
     if pid < 0:
@@ -84,7 +88,7 @@ def _fork(parent: socket.socket, pipes: Sequence[int], children: set[int]) -> in
     return pid
 
 
-def _become_worker(parent: socket.socket, pipes: Sequence[int]) -> None:
+def _become_worker(parent: socket.socket, pipes: Sequence[int], engine: Engine) -> None:
     """Serve one job and end, without going back to the template's code."""
     code = 1
     try:
@@ -92,7 +96,7 @@ def _become_worker(parent: socket.socket, pipes: Sequence[int]) -> None:
         for number, pipe in enumerate(pipes):
             os.dup2(pipe, number)
             os.close(pipe)
-        worker.main()
+        worker.main(engine)
         code = 0
     finally:
         os._exit(code)

@@ -18,13 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import ChanceryError, TooLarge
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.frames import FrameBroken, read_frames, write_frames
+from chancery.tabular.frames import FrameBroken, Incoming, write_frames
 from chancery.tabular.loading import FILE, close_file, load, open_file, tables_of_job
 from chancery.tabular.parquet import convert_parquet
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, quote_identifier
 from chancery.tabular.snapshot import convert_csv, convert_xlsx
 from chancery.tabular.tree import as_integer, as_object, as_text, texts
-from chancery.tabular.twin import check_reads, create_tables, optimized, unoptimized
+from chancery.tabular.twin import check_reads, create_tables, optimized
 from chancery.tabular.values import Unrepresentable, canonical, is_edge
 
 INPUT_BYTES_MAX = 1024 * 1024 * 1024
@@ -33,20 +33,18 @@ _EXACTLY_WRITTEN = frozenset({"integer", "decimal", "date", "text"})
 """The families whose canonical text is never shorter than DuckDB's own."""
 
 
-def main() -> None:
-    """Open the database, then serve one job from standard input and end."""
+def main(engine: Engine) -> None:
+    """Cut the empty database off, then serve one job from standard input and end."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    engine = Engine()
     open_file()
     engine.cut_off(readable=FILE)
-    unoptimized(engine)
     threading.Thread(target=_interrupt_when_told, args=(engine,), daemon=True).start()
     try:
-        frames = read_frames(sys.stdin.buffer, bytes_max=INPUT_BYTES_MAX)
+        reply = _answer(Incoming(sys.stdin.buffer, bytes_max=INPUT_BYTES_MAX), engine)
     except FrameBroken:
         return
-    write_frames(sys.stdout.buffer, _answer(frames, engine))
+    write_frames(sys.stdout.buffer, reply)
 
 
 def _interrupt_when_told(engine: Engine) -> None:
@@ -56,17 +54,17 @@ def _interrupt_when_told(engine: Engine) -> None:
         engine.interrupt()
 
 
-def _answer(frames: Sequence[bytes], engine: Engine) -> list[bytes]:
+def _answer(incoming: Incoming, engine: Engine) -> list[bytes]:
     try:
-        job = as_object(parse_json(frames[0]))
+        job = as_object(parse_json(incoming.take()))
         _limit_process(job)
         match as_text(job["kind"]):
             case "query":
-                return _query(job, frames[1:], engine)
+                return _query(job, incoming, engine)
             case "rows":
-                return [_all_rows(job, frames[1:], engine)]
+                return [_all_rows(job, incoming, engine)]
             case _:
-                return _convert(job, frames[1])
+                return _convert(job, incoming.take())
     except EngineFailure as failure:
         return [_error(failure.code)]
     except Unrepresentable:
@@ -102,17 +100,17 @@ def _limit(which: int, wanted: int) -> None:
             raise
 
 
-def _query(job: Mapping[str, Json], blobs: Sequence[bytes], engine: Engine) -> list[bytes]:
+def _query(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> list[bytes]:
     select = as_text(job["sql"])
     reads = {name: texts(columns) for name, columns in as_object(job["reads"]).items()}
-    tables = tables_of_job(job, blobs, reads)
+    tables = tables_of_job(job, reads)
     create_tables(engine, [each.schema for each in tables])
     check_reads(engine, select, reads, flat=job["flat"] is True)
     columns = engine.describe(select)
     if any(family_of(duckdb_type) == "other" for _, duckdb_type in columns):
         raise EngineFailure("sql_result_type")
     optimized(engine)
-    load(engine, tables)
+    load(engine, tables, incoming)
     _lock(engine, job)
     replies = [_reply(engine, select, columns, job)]
     if job["carried"] is not None:
@@ -120,11 +118,11 @@ def _query(job: Mapping[str, Json], blobs: Sequence[bytes], engine: Engine) -> l
     return replies
 
 
-def _all_rows(job: Mapping[str, Json], blobs: Sequence[bytes], engine: Engine) -> bytes:
-    tables = tables_of_job(job, blobs, None)
+def _all_rows(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> bytes:
+    tables = tables_of_job(job, None)
     create_tables(engine, [each.schema for each in tables])
     optimized(engine)
-    load(engine, tables)
+    load(engine, tables, incoming)
     _lock(engine, job)
     return _rows_of(engine, tables[0].schema, job)
 
