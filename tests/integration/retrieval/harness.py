@@ -7,12 +7,15 @@ from datetime import timedelta
 
 from chancery.bus.load import last_message
 from chancery.bus.publish import publish
+from chancery.bus.request import ask
 from chancery.events.authority import Mode
 from chancery.events.codec import decode
 from chancery.events.envelope import Envelope, Event
 from chancery.events.index import RevisionReady
+from chancery.events.requests import Caller, Request
 from chancery.events.run import Bounds, RunAdmitted, RunGathered
-from chancery.events.topology import RUNS, run_subject
+from chancery.events.search import Search, SearchPin, SearchResult
+from chancery.events.topology import RUNS, query_subject, run_subject
 from chancery.evidence.scope import ScopeEntry, build_scope
 from chancery.indexing.domain.history import ResourceRef
 from chancery.kernel.clock import SystemClock
@@ -80,6 +83,24 @@ class Desk:
         await publish(self.log.connection, run_subject(TENANT, run_id, "admitted"), event)
         return run_id
 
+    async def search(self, query: str, *entries: ScopeEntry, limit: int = 10) -> SearchResult:
+        """Search `entries` as the gateway does after release admitted them."""
+        body = Search(
+            query=query,
+            limit=limit,
+            index_sequence=max((entry.index_sequence for entry in entries), default=0),
+            pins=tuple(_pin_of(entry) for entry in entries),
+        )
+        request = Request(
+            caller=Caller(tenant=TENANT, principal="ada", credential_id="c", proof="0" * 64),
+            route="POST /search",
+            idempotency_key=random_id(),
+            request_sha256="0" * 64,
+            body=body,
+        )
+        subject = query_subject("retrieval", "search")
+        return await ask(self.log.connection, subject, request, SearchResult)
+
     async def gathered(self, run_id: str) -> RunGathered | None:
         """Return what was gathered for the run, or None so far."""
         subject = run_subject(TENANT, run_id, "gathered")
@@ -96,6 +117,17 @@ class Desk:
             if isinstance(data, RevisionReady) and data.revision == revision:
                 return _entry_of(ref, data, stored.sequence)
         return None
+
+
+def _pin_of(entry: ScopeEntry) -> SearchPin:
+    assert entry.extraction_sha256 is not None
+    assert entry.manifest_sha256 is not None
+    return SearchPin(
+        key=entry.key,
+        revision=entry.revision,
+        extraction_sha256=entry.extraction_sha256,
+        manifest_sha256=entry.manifest_sha256,
+    )
 
 
 def _entry_of(ref: ResourceRef, data: RevisionReady, sequence: int) -> ScopeEntry:

@@ -13,6 +13,7 @@ from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.event_rows import RowsOfRun
 from chancery.release.handlers.questions import Questions
 from chancery.release.handlers.retrying import Retrying
+from chancery.release.handlers.searching import Searching
 from chancery.release.handlers.serving import serve_commands, serve_disclosures, serve_questions
 
 BodyT = TypeVar("BodyT", bound=Message)
@@ -43,7 +44,7 @@ def test_release_serves_exactly_its_requests() -> None:
     }
 
     serve_commands(recorder, Commands.__new__(Commands), Retrying.__new__(Retrying))
-    serve_questions(recorder, Questions.__new__(Questions))
+    serve_questions(recorder, Questions.__new__(Questions), Searching.__new__(Searching))
     serve_disclosures(recorder, Disclosures.__new__(Disclosures), RowsOfRun.__new__(RowsOfRun))
 
     assert recorder.served == wanted

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import JsonValue, TypeAdapter
 
 from chancery.client.errors import StillOpen
+from chancery.client.found import Found
 from chancery.client.replies import (
     DatasetSchema,
     Done,
@@ -217,6 +218,11 @@ class Workspace:
     async def query(self, sql: str) -> QueryResult:
         """Run a statement over the datasets that the caller may read; not a verified answer."""
         return (await self._call("POST", "query", Sent(json={"sql": sql}))).read(QueryResult)
+
+    async def search(self, query: str, *, k: int = 10, sources: Sequence[str] = ()) -> Found:
+        """Return the best passages of what the caller may read; `sources` only narrows it."""
+        body: dict[str, Json] = {"query": query, "k": k, "sources": list(sources)}
+        return (await self._call("POST", "search", Sent(json=body))).read(Found)
 
     async def open_conversation(self) -> str:
         """Open a conversation of the caller and return its id."""

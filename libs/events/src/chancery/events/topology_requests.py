@@ -94,3 +94,5 @@ REQUESTS: Final[tuple[RequestTopic, ...]] = (
     ),
 )
 """Every request/reply subject."""
+        ("search-scope", "SearchScopeOf", "SearchScope"),
+    *_queries("retrieval", ("search", "Search", "SearchResult")),

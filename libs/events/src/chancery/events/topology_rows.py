@@ -70,7 +70,7 @@ class Topic:
 class RequestTopic:
     """A request/reply subject: who answers, who may ask, and the models of both directions.
 
-    `request` and `reply` name classes of chancery.events.commands or chancery.events.queries.
+    `request` and `reply` name classes of chancery.events.commands, queries or search.
     """
 
     subject: str

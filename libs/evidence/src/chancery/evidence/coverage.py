@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import Field
 
+from chancery.events.queries import IndexState
 from chancery.events.release import Coverage
 from chancery.evidence.record import Record
-from chancery.evidence.scope import ScopeEntry
 
 _Standing = Literal["ready", "pending", "failed", "unavailable"]
+
+
+class Covered(Protocol):
+    """A revision as it was pinned at admission."""
+
+    @property
+    def key(self) -> str:
+        """The aggregate's id."""
+        ...
+
+    @property
+    def state(self) -> IndexState:
+        """What the index said of it."""
+        ...
+
+    @property
+    def index_sequence(self) -> int:
+        """Where the index said so."""
+        ...
+
+    @property
+    def extraction_sha256(self) -> str | None:
+        """The canonical form, when there is one."""
+        ...
 
 
 class CoverageReport(Record):
@@ -26,7 +50,7 @@ class CoverageReport(Record):
 
 
 def coverage(
-    entries: Sequence[ScopeEntry], *, index_position: int, unconfirmed: Collection[str]
+    entries: Sequence[Covered], *, index_position: int, unconfirmed: Collection[str]
 ) -> CoverageReport:
     """Return the coverage of a run over `entries`, from the states pinned at admission.
 
@@ -50,7 +74,7 @@ def coverage(
     )
 
 
-def _standing(entry: ScopeEntry, index_position: int, unconfirmed: Collection[str]) -> _Standing:
+def _standing(entry: Covered, index_position: int, unconfirmed: Collection[str]) -> _Standing:
     if entry.state == "failed":
         return "failed"
     if entry.state == "unavailable":

@@ -51,6 +51,7 @@ from chancery.release.handlers.retrying import Retrying
 from chancery.release.handlers.run_clock import RunClock
 from chancery.release.handlers.run_events import RunEvents
 from chancery.release.handlers.sealer import Sealer
+from chancery.release.handlers.searching import Searching
 from chancery.release.handlers.serving import serve_commands, serve_disclosures, serve_questions
 from chancery.release.ports.position import Position
 from chancery.release.ports.table_sets import ProjectionName
@@ -90,6 +91,7 @@ class Parts:
     commands: Commands
     retry: Retrying
     questions: Questions
+    searching: Searching
     disclosures: Disclosures
     rows: RowsOfRun
 
@@ -147,6 +149,7 @@ def _assembled(
         commands=Commands(gate, conversations),
         retry=Retrying(gate, runs, conversations),
         questions=Questions(gate, reader),
+        searching=Searching(gate, reader),
         disclosures=Disclosures(discloser, conversations, bundles),
         rows=RowsOfRun(runs, discloser),
     )
@@ -194,7 +197,7 @@ def register(service: Service, parts: Parts, pool: Pool, *, workers: int) -> Non
     ):
         service.worker(consumer(name), handler, parking=parking, workers=workers)
     serve_commands(service, parts.commands, parts.retry)
-    serve_questions(service, parts.questions)
+    serve_questions(service, parts.questions, parts.searching)
     serve_disclosures(service, parts.disclosures, parts.rows)
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from chancery.bus.connection import Connection
 from chancery.events.envelope import Event
-from chancery.events.topology import RETRIEVAL_RUNS, consumer
+from chancery.events.search import Search
+from chancery.events.topology import RETRIEVAL_RUNS, consumer, query_subject
 from chancery.kernel.clock import SystemClock
 from chancery.retrieval.adapters.checkpoint import FileCheckpoint
 from chancery.retrieval.adapters.streams import StreamIndexLog, StreamRunLog
@@ -17,6 +18,7 @@ from chancery.retrieval.adapters.tenant_indexes import TenantIndexes
 from chancery.retrieval.handlers.following import Following
 from chancery.retrieval.handlers.gathering import Gathering
 from chancery.retrieval.handlers.loading import Loading
+from chancery.retrieval.handlers.searching import Searching
 from chancery.retrieval.settings import RetrievalSettings
 from chancery.runtime.delivery import Delivery
 from chancery.runtime.parking import Parking, PostgresParking
@@ -29,10 +31,11 @@ LIMITS = PoolLimits(connections_max=4)
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The two halves of the service over one index."""
+    """The parts of the service over one index."""
 
     following: Following
     gathering: Gathering
+    searching: Searching
 
     async def gather(self, event: Event, delivery: Delivery) -> None:
         """Handle one admitted run; see `Gathering.handle`."""
@@ -47,7 +50,7 @@ class Retrieval:
 async def open_retrieval(
     connection: Connection, settings: RetrievalSettings, blobs: Blobs, parking: Parking
 ) -> AsyncGenerator[Retrieval]:
-    """Open the indexes below `data_dir` and put both halves over them."""
+    """Open the indexes below `data_dir` and put the parts over them."""
     indexes = await asyncio.to_thread(TenantIndexes.open, settings.index_folder)
     following = Following(
         log=StreamIndexLog(connection),
@@ -59,7 +62,7 @@ async def open_retrieval(
     runs = StreamRunLog(connection)
     gathering = Gathering(following, indexes, runs, blobs, SystemClock())
     try:
-        yield Retrieval(following, gathering)
+        yield Retrieval(following, gathering, Searching(following))
     finally:
         await asyncio.to_thread(indexes.close)
 
@@ -90,4 +93,5 @@ async def serve(settings: RetrievalSettings) -> None:
             parking=parking,
             workers=settings.workers,
         )
+        service.responder(query_subject("retrieval", "search"), Search, retrieval.searching)
         await service.run()

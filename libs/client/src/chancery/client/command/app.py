@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 import typer.exceptions
 
-from chancery.client.command import governance
+from chancery.client.command import finding, governance
 from chancery.client.command.options import AsJson, DataDir, WorkspaceName
 from chancery.client.command.output import EXIT_USAGE, speaking, tell_error
 from chancery.events.authority import Visibility
@@ -336,6 +336,7 @@ def config_show(*, as_json: AsJson = False) -> None:
         show_config(as_json=as_json)
 
 
+finding.register(app)
 governance.register(app)
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from chancery.events import commands, queries
+from chancery.events import commands, queries, search
 from chancery.events.codec import MODELS
 from chancery.events.requests import Message, Reply, Request
 from chancery.events.topology import REQUESTS, SERVICES, TOPICS, Producer, RequestTopic, Topic
@@ -212,7 +212,8 @@ def _models(item: RequestTopic) -> tuple[type[BaseModel], type[BaseModel]]:
 
 
 def _class(name: str) -> type[Message]:
-    model: object = getattr(commands, name, None) or getattr(queries, name, None)
+    homes = (commands, queries, search)
+    model: object = next((vars(home)[name] for home in homes if name in vars(home)), None)
     assert isinstance(model, type)
     assert issubclass(model, Message)
     return model

@@ -15,6 +15,7 @@ from chancery.gateway.handlers import (
     datasets,
     health,
     runs,
+    searching,
     serving,
     sources,
 )
@@ -37,6 +38,7 @@ _ROUTERS = (
     datasets.router,
     conversations.router,
     runs.router,
+    searching.router,
 )
 
 

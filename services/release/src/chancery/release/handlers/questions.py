@@ -153,7 +153,7 @@ class Questions:
         ref = resource_ref(body)
         visitor = await self.gate.enter(request.caller, (workspace_ref(body.workspace_id),))
         found = await self.reader.resources(request.caller.tenant, body.workspace_id, (ref,))
-        readable = [each for each in found if _is_readable(visitor, each)]
+        readable = [each for each in found if is_readable(visitor, each)]
         if not readable:
             raise not_found(body.kind)
         return visitor, readable[0]
@@ -161,7 +161,14 @@ class Questions:
     async def _readable(self, visitor: Visitor, workspace_id: str, kind: str) -> list[Resource]:
         kinds = ("source",) if kind == "source" else ("dataset",)
         found = await self.reader.workspace(visitor.caller.tenant, workspace_id, kinds)
-        return [each for each in found if _is_readable(visitor, each)]
+        return [each for each in found if is_readable(visitor, each)]
+
+
+def _view_of(visitor: Visitor, resource: Resource) -> ColumnView | None:
+    """Return what the caller does not see of a dataset; there is nothing of this kind else."""
+    state = resource.state
+    role = None if state is None else role_in(visitor.principal, state.workspace_id)
+    return column_view(state, role) if isinstance(state, DatasetState) and role else None
 
 
 def resource_ref(body: OfResource) -> AggregateRef:
@@ -171,7 +178,8 @@ def resource_ref(body: OfResource) -> AggregateRef:
     return dataset_ref(body.workspace_id, body.resource_id)
 
 
-def _is_readable(visitor: Visitor, resource: Resource) -> bool:
+def is_readable(visitor: Visitor, resource: Resource) -> bool:
+    """Tell whether the caller may know of a resource now; whether it serves is another question."""
     state = resource.state
     if state is None or resource.frozen:
         return False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from chancery.events import commands, queries
+from chancery.events import commands, queries, search
 from chancery.events.topology import command_subject, query_subject
 from chancery.release.handlers.commands import Commands
 from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.event_rows import RowsOfRun
 from chancery.release.handlers.questions import Questions
 from chancery.release.handlers.retrying import Retrying
+from chancery.release.handlers.searching import Searching
 from chancery.release.ports import Responders
 
 
@@ -25,8 +26,10 @@ def serve_commands(service: Responders, handlers: Commands, retry: Retrying) -> 
     service.responder(command_subject("release", "retry-run"), commands.RetryRun, retry)
 
 
-def serve_questions(service: Responders, handlers: Questions) -> None:
+def serve_questions(service: Responders, handlers: Questions, searching: Searching) -> None:
     """Answer every query about access and resources."""
+    scope = query_subject("release", "search-scope")
+    service.responder(scope, search.SearchScopeOf, searching)
     service.responder(query_subject("release", "identity"), queries.WhoAmI, handlers.identity)
     service.responder(query_subject("release", "authorise"), queries.OfResource, handlers.authorise)
     service.responder(query_subject("release", "sources"), queries.OfWorkspace, handlers.sources)

@@ -28,6 +28,9 @@ from chancery.runtime.parking import ParkedMessage, Parking, tenant_of
 LOADS_AT_ONCE = 8
 """Revisions whose blobs are read at the same time."""
 
+FRESHNESS_WAIT_S = 1.0
+"""How long a run or a search waits for the index to reach what release has seen."""
+
 MARK_EVERY_S = 5.0
 """How long a busy reader goes on before it leaves a mark; an idle one leaves it at once."""
 

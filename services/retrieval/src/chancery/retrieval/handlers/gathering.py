@@ -18,21 +18,19 @@ from chancery.retrieval.domain.gathering import (
     counted_terms,
     gather_measures,
     gather_passages,
+    hidden_measures,
     pins_of,
     searched_kinds,
     unconfirmed,
 )
 from chancery.retrieval.errors import IndexBroken
-from chancery.retrieval.handlers.following import Following
+from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
 from chancery.retrieval.ports import RunLog, SearchIndex
 from chancery.runtime.telemetry import current_traceparent
 from chancery.store.blobs import Blobs
 
 SOURCE = "/chancery/retrieval"
 """The CloudEvents source of our events."""
-
-FRESHNESS_WAIT_S = 1.0
-"""How long a run waits for the index to reach what release has seen."""
 
 QUESTION_BYTES_MAX = 64 * 1024
 SCOPE_BYTES_MAX = 8 * 1024 * 1024
@@ -107,7 +105,7 @@ class Gathering:
             generation=data.generation,
             lease=data.lease,
             passages=gather_passages(hits.get("passage", ()), sources, data.bounds.max_sources),
-            measures=gather_measures(hits.get("measure", ()), datasets),
+            measures=gather_measures(hits.get("measure", ()), datasets, hidden_measures(scope)),
             term_counts=counts,
             passages_total=total,
             index_position=position,

@@ -1,0 +1,40 @@
+"""What a search answers with, as models."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from chancery.client.replies import Answered
+
+
+class Hit(Answered):
+    """A passage: `excerpt` is [start, end) of the revision's text, in code points."""
+
+    source_id: str
+    revision: int
+    title: str
+    part: str
+    start: int
+    end: int
+    page: int | None = None
+    excerpt: str
+    sha256: str
+
+
+class Coverage(Answered):
+    """How much of what the caller may read was searched; complete never means all was found."""
+
+    state: Literal["complete", "incomplete", "unavailable"]
+    eligible: int
+    ready: int
+    pending: int
+    failed: int
+    unavailable: int
+
+
+class Found(Answered):
+    """The passages, best first; `checkpoint` is the place in the log that access was decided at."""
+
+    hits: tuple[Hit, ...]
+    coverage: Coverage
+    checkpoint: int

@@ -1,0 +1,102 @@
+"""Searching: what release admits, what retrieval is asked, and where it found something.
+
+No text but the question is in these messages, no title goes to retrieval, and no score comes back.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field
+
+from chancery.events.envelope import Id, Sha256
+from chancery.events.queries import IndexState
+from chancery.events.requests import Message
+from chancery.events.run import Selection
+
+QUERY_SCALARS_MAX: Final = 4000
+HITS_MAX: Final = 50
+"""Hits that one search returns at most."""
+
+REVISIONS_MAX: Final = 1000
+"""Revisions that one search may cover."""
+
+
+def _trimmed(query: str) -> str:
+    trimmed = query.strip()
+    if not trimmed:
+        message = "must hold at least one character that is not white space"
+        raise ValueError(message)
+    if len(trimmed) > QUERY_SCALARS_MAX:
+        message = f"must be at most {QUERY_SCALARS_MAX} characters"
+        raise ValueError(message)
+    return trimmed
+
+
+SearchQuery = Annotated[str, AfterValidator(_trimmed)]
+"""Words to look for, trimmed, of 1 to 4,000 code points."""
+
+
+class SearchScopeOf(Message):
+    """Ask what a search of the caller may cover; `sources` only narrow it."""
+
+    workspace_id: Id
+    sources: Selection = ()
+
+
+class SearchRevision(Message):
+    """One eligible revision with its pinned hashes; null extraction means not ready."""
+
+    key: Id
+    id: Id
+    title: str
+    revision: int = Field(ge=1)
+    media_type: str
+    state: IndexState
+    index_sequence: int = Field(default=0, ge=0)
+    extraction_sha256: Sha256 | None = None
+    manifest_sha256: Sha256 | None = None
+
+
+class SearchScope(Message):
+    """Every revision that serves and that the caller may read, as of `checkpoint` of the log."""
+
+    checkpoint: int = Field(ge=0)
+    revisions: tuple[SearchRevision, ...] = Field(max_length=REVISIONS_MAX)
+
+
+class SearchPin(Message):
+    """A source's revision in the form that a manifest describes."""
+
+    key: Id
+    revision: int = Field(ge=1)
+    extraction_sha256: Sha256
+    manifest_sha256: Sha256
+
+
+class Search(Message):
+    """Search the passages of `pins`, and nothing else.
+
+    `index_sequence` is the position of the index that the pins need.
+    """
+
+    query: SearchQuery
+    limit: int = Field(ge=1, le=HITS_MAX)
+    index_sequence: int = Field(ge=0)
+    pins: tuple[SearchPin, ...] = Field(max_length=REVISIONS_MAX)
+
+
+class SearchHit(Message):
+    """A passage: [start, end) are code points of the pinned text of `key`."""
+
+    key: Id
+    start: int = Field(ge=0)
+    end: int = Field(ge=1)
+
+
+class SearchResult(Message):
+    """The passages found, best first; `unconfirmed` are the keys that the index does not hold."""
+
+    hits: tuple[SearchHit, ...] = Field(max_length=HITS_MAX)
+    index_position: int = Field(ge=0)
+    unconfirmed: tuple[Id, ...] = Field(max_length=REVISIONS_MAX)

@@ -1,0 +1,116 @@
+"""Searching in two steps: release says what may be searched, then exactly that is searched.
+
+What the index answers is checked against the scope and the stored texts before any of it is shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from fastapi import APIRouter
+
+from chancery.events.search import (
+    Search,
+    SearchHit,
+    SearchResult,
+    SearchRevision,
+    SearchScope,
+    SearchScopeOf,
+)
+from chancery.evidence.coverage import coverage
+from chancery.evidence.manifest import Manifest
+from chancery.extract.media import PDF
+from chancery.gateway.domain.searches import (
+    ForeignHit,
+    SearchBody,
+    SearchHitReply,
+    SearchReply,
+    hit_reply,
+    searchable,
+)
+from chancery.gateway.handlers.edge import Context, Here, PathId
+from chancery.gateway.handlers.places import MANIFEST_BYTES_MAX
+from chancery.kernel.errors import NotFound, Unavailable
+
+router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["find"])
+
+TEXT_BYTES_MAX = 64 * 1024 * 1024
+TEXTS_AT_ONCE = 4
+"""Texts of hits that are in memory at the same time."""
+
+
+@router.post("/search")
+async def search(ws: PathId, body: SearchBody, here: Here) -> SearchReply:
+    """Return the best passages of what the caller may read; `sources` only narrows it."""
+    wanted = SearchScopeOf(workspace_id=ws, sources=body.sources)
+    scope = await here.query("release", "search-scope", wanted, SearchScope)
+    found = await _search(here, body, scope)
+    report = coverage(
+        scope.revisions, index_position=found.index_position, unconfirmed=found.unconfirmed
+    )
+    revisions = {each.key: each for each in scope.revisions}
+    hits = await _hits(here, revisions, found.hits)
+    return SearchReply(hits=hits, coverage=report, checkpoint=scope.checkpoint)
+
+
+async def _search(here: Context, body: SearchBody, scope: SearchScope) -> SearchResult:
+    pins = searchable(scope.revisions)
+    if not pins:
+        return SearchResult(hits=(), index_position=0, unconfirmed=())
+    wanted = Search(
+        query=body.query,
+        limit=body.k,
+        index_sequence=max(each.index_sequence for each in scope.revisions),
+        pins=pins,
+    )
+    return await here.query("retrieval", "search", wanted, SearchResult)
+
+
+async def _hits(
+    here: Context, revisions: Mapping[str, SearchRevision], hits: Sequence[SearchHit]
+) -> list[SearchHitReply]:
+    """Return the hits in their order, each text read once."""
+    places: dict[str, list[int]] = {}
+    for place, hit in enumerate(hits):
+        places.setdefault(hit.key, []).append(place)
+    turns = asyncio.Semaphore(TEXTS_AT_ONCE)
+
+    async def replies(key: str) -> list[SearchHitReply]:
+        async with turns:
+            return await _of_revision(here, revisions.get(key), [hits[n] for n in places[key]])
+
+    found: dict[int, SearchHitReply] = {}
+    for key, told in zip(places, await asyncio.gather(*map(replies, places)), strict=True):
+        found |= zip(places[key], told, strict=True)
+    return [found[place] for place in range(len(hits))]
+
+
+async def _of_revision(
+    here: Context, revision: SearchRevision | None, hits: Sequence[SearchHit]
+) -> list[SearchHitReply]:
+    if revision is None or revision.extraction_sha256 is None or revision.manifest_sha256 is None:
+        message = "the index answered with a source that was not searched; try again"
+        raise ForeignHit(message)
+    sha256 = revision.extraction_sha256
+    text = await _stored(here, sha256, TEXT_BYTES_MAX)
+    replies = await asyncio.to_thread(_cut, revision, sha256, hits, text)
+    if revision.media_type != PDF:
+        return replies
+    manifest = Manifest.from_bytes(await _stored(here, revision.manifest_sha256))
+    return [each.model_copy(update={"page": manifest.page(each.start)}) for each in replies]
+
+
+def _cut(
+    revision: SearchRevision, sha256: str, hits: Sequence[SearchHit], data: bytes
+) -> list[SearchHitReply]:
+    text = data.decode()
+    return [hit_reply(revision, sha256, each, text) for each in hits]
+
+
+async def _stored(here: Context, sha256: str, limit: int = MANIFEST_BYTES_MAX) -> bytes:
+    try:
+        return await here.edge.blobs.get(here.call.caller.tenant, sha256, limit=limit)
+    except NotFound as error:
+        message = "the text of a hit cannot be read now"
+        raise Unavailable(message, code="evidence_missing") from error

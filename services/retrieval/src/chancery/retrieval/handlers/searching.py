@@ -1,0 +1,56 @@
+"""The second step of a search: the best passages among what release admitted, by place alone."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from chancery.events.requests import Request
+from chancery.events.search import Search, SearchHit, SearchPin, SearchResult
+from chancery.retrieval.domain.entries import Pin, RevisionRef
+from chancery.retrieval.domain.gathering import unconfirmed
+from chancery.retrieval.errors import IndexBroken
+from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """Handler of the query; nothing outside its pins is looked at, counted or told."""
+
+    following: Following
+
+    async def __call__(self, request: Request[Search]) -> SearchResult:
+        """Return the passages, best first, once the index has what the pins need.
+
+        Raises:
+            Unavailable: the index is being built again; try again.
+        """
+        tenant, body = request.caller.tenant, request.body
+        position = await self.following.reached(
+            tenant, body.index_sequence, within_s=FRESHNESS_WAIT_S
+        )
+        return await asyncio.to_thread(self._search, tenant, body, position)
+
+    def _search(self, tenant: str, body: Search, position: int) -> SearchResult:
+        pins = {pin.number: pin for pin in map(_pin, body.pins)}
+        index = self.following.index
+        try:
+            found = index.confirmed(tenant, pins)
+            hits = index.search(tenant, body.query, pins, kind="passage", limit=body.limit)
+        except IndexBroken:
+            self.following.report_broken(tenant)
+            raise
+        return SearchResult(
+            hits=tuple(
+                SearchHit(key=pins[hit.pin].ref.key, start=hit.start, end=hit.end)
+                for hit in hits
+                if hit.pin in pins
+            ),
+            index_position=position,
+            unconfirmed=unconfirmed(tuple(pins.values()), found),
+        )
+
+
+def _pin(pin: SearchPin) -> Pin:
+    ref = RevisionRef("source", pin.key, pin.revision)
+    return Pin(ref, pin.extraction_sha256, pin.manifest_sha256)
