@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field
@@ -25,8 +25,10 @@ from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.domain.page import Page
 from chancery.indexing.errors import LogMoved
 from chancery.indexing.handlers.extraction import Extraction
+from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import Publications
+from chancery.indexing.ports import Entry
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import FixedClock
 from chancery.kernel.errors import Unavailable
@@ -75,7 +77,7 @@ class World:
         announcer = Announcer(
             MemoryLedger(self), MemoryAuthority(self), MemoryIndex(self), FixedClock(NOW)
         )
-        return Publications(announcer, self.extraction)
+        return Publications(Announcements(announcer), self.extraction)
 
     @property
     def extraction(self) -> Extraction:
@@ -157,18 +159,19 @@ class MemoryIndex:
 
     world: World
 
-    async def append(self, ref: ResourceRef, event: Event, *, expect_last: int) -> int:
-        world = self.world
+    async def append(self, entries: Sequence[Entry]) -> tuple[int, ...]:
+        (entry,) = entries
+        world, event = self.world, entry.event
         world.step()
         last = world.index[-1][0] if world.index else 0
-        if last != expect_last:
+        if last != entry.expect_last:
             message = "moved"
             raise LogMoved(message)
         if isinstance(event.data, RevisionReady):
             assert event.data.revision == world.serving(), "a withdrawn revision was revived"
         world.index.append((last + 1, event))
         world.step()
-        return last + 1
+        return (last + 1,)
 
     async def read(self, ref: ResourceRef, after: int) -> AsyncGenerator[tuple[int, EventData]]:
         for sequence, event in self.world.index:
@@ -183,12 +186,15 @@ class MemoryLedger:
     world: World
 
     @asynccontextmanager
-    async def open(self, ref: ResourceRef) -> AsyncGenerator[Page]:
-        page = copy(self.world.pages.get(ref, Page(ref)))
-        page.revisions = dict(page.revisions)
-        yield page
+    async def open(
+        self, refs: Collection[ResourceRef]
+    ) -> AsyncGenerator[Mapping[ResourceRef, Page]]:
+        pages = {ref: copy(self.world.pages.get(ref, Page(ref))) for ref in refs}
+        for page in pages.values():
+            page.revisions = dict(page.revisions)
+        yield pages
         self.world.step()
-        self.world.pages[ref] = page
+        self.world.pages |= pages
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from chancery.indexing.adapters.ledger import PostgresLedger
 from chancery.indexing.adapters.streams import StreamAuthority, StreamIndex
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.handlers.extraction import Extraction
+from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import Publications
 from chancery.indexing.ports import Converter, DocumentReader
@@ -26,6 +27,9 @@ from chancery.runtime.service import Service
 from chancery.store.blobs import Blobs, open_blobs
 from chancery.store.pool import Pool, PoolLimits, open_pool
 from chancery.tabular.pool import WorkerPool
+
+LIMITS = PoolLimits(connections_max=4)
+"""One group of deliveries uses the ledger at a time; parking comes beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ def create_worker(
     announcer = Announcer(
         PostgresLedger(pool), StreamAuthority(connection), StreamIndex(connection), SystemClock()
     )
-    return Worker(Publications(announcer, Extraction(blobs, reader, converter)))
+    extraction = Extraction(blobs, reader, converter)
+    return Worker(Publications(Announcements(announcer), extraction))
 
 
 async def serve(settings: IndexingSettings) -> None:
@@ -71,12 +76,11 @@ async def serve(settings: IndexingSettings) -> None:
         Unavailable: NATS, PostgreSQL, their topology or the blobs are away.
     """
     dsn, blobs_url = settings.require_dsn(), settings.require_blobs_url()
-    limits = PoolLimits(connections_max=settings.workers + 2)
     service = Service("indexing", settings)
     async with AsyncExitStack() as stack:
         opened = await stack.enter_async_context(service.open())
         pool = await stack.enter_async_context(
-            await open_pool(dsn, name="chancery-indexing", limits=limits)
+            await open_pool(dsn, name="chancery-indexing", limits=LIMITS)
         )
         reader = await stack.enter_async_context(
             ExtractionPool(

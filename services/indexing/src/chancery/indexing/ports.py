@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 from chancery.events.envelope import Event, EventData
@@ -27,14 +28,24 @@ class AuthorityLog(Protocol):
         ...
 
 
-class IndexLog(Protocol):
-    """The events of one resource on INDEX."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event for the INDEX subject of `ref`, which has to end at `expect_last` still."""
 
-    async def append(self, ref: ResourceRef, event: Event, *, expect_last: int) -> int:
-        """Append `event` and return its sequence, when the subject still ends at `expect_last`.
+    ref: ResourceRef
+    event: Event
+    expect_last: int
+
+
+class IndexLog(Protocol):
+    """The events of resources on INDEX."""
+
+    async def append(self, entries: Sequence[Entry]) -> tuple[int, ...]:
+        """Append all entries, each of another resource, or none; return their sequences.
 
         Raises:
-            LogMoved: when it ends elsewhere, or holds this event already; read on, then decide.
+            LogMoved: when a subject ends elsewhere, or holds its event already; read on, then
+                decide. Nothing was stored by this call.
             Unavailable: when it is not known to be stored.
         """
         ...
@@ -47,11 +58,13 @@ class IndexLog(Protocol):
 class Ledger(Protocol):
     """The pages of all resources; one holder of a page at a time, across processes."""
 
-    def open(self, ref: ResourceRef) -> AbstractAsyncContextManager[Page]:
-        """Lock the page of `ref`; leaving normally stores it, an exception forgets the changes.
+    def open(
+        self, refs: Collection[ResourceRef]
+    ) -> AbstractAsyncContextManager[Mapping[ResourceRef, Page]]:
+        """Lock the pages of `refs`; leaving normally stores them, an exception forgets the changes.
 
         Raises:
-            Unavailable: when the store is away, or another holder keeps the page too long.
+            Unavailable: when the store is away, or another holder keeps a page too long.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ from chancery.store.pool import Connection, Pool, transaction
 from chancery.store.queries import load_queries
 
 _QUERIES = load_queries("chancery.indexing")
-_ENSURE_RESOURCE = _QUERIES["ensure_resource"]
-_LOCK_RESOURCE = _QUERIES["lock_resource"]
+_ENSURE_RESOURCES = _QUERIES["ensure_resources"]
+_LOCK_RESOURCES = _QUERIES["lock_resources"]
 _READ_OPEN_REVISIONS = _QUERIES["read_open_revisions"]
 _SAVE_RESOURCE = _QUERIES["save_resource"]
 _SAVE_REVISION = _QUERIES["save_revision"]
@@ -31,35 +31,64 @@ class PostgresLedger:
     pool: Pool
 
     @asynccontextmanager
-    async def open(self, ref: ResourceRef) -> AsyncGenerator[Page]:
-        """Lock the page of `ref`; see `Ledger.open`."""
+    async def open(
+        self, refs: Collection[ResourceRef]
+    ) -> AsyncGenerator[Mapping[ResourceRef, Page]]:
+        """Lock the pages of `refs`; see `Ledger.open`."""
         async with transaction(self.pool) as connection:
-            page = await _load(connection, ref)
-            before = dict(page.revisions)
-            yield page
-            changed = [one for number, one in page.revisions.items() if before.get(number) != one]
-            await _save(connection, page, changed)
+            pages = await _load(connection, sorted(refs))
+            before = {ref: dict(page.revisions) for ref, page in pages.items()}
+            yield pages
+            await _save(connection, pages, before)
 
 
-async def _load(connection: Connection, ref: ResourceRef) -> Page:
-    names = (ref.tenant, ref.kind, ref.key)
-    await connection.execute(_ENSURE_RESOURCE, *names)
-    row = await connection.fetchrow(_LOCK_RESOURCE, *names)
-    assert row is not None, "the row was ensured in this transaction"
-    revisions = [_revision(each) for each in await connection.fetch(_READ_OPEN_REVISIONS, *names)]
+async def _load(connection: Connection, refs: Sequence[ResourceRef]) -> dict[ResourceRef, Page]:
+    """Return the pages, locked in an order that all holders share, so that none wait in a ring."""
+    columns = _columns(refs)
+    await connection.execute(_ENSURE_RESOURCES, *columns)
+    rows = await connection.fetch(_LOCK_RESOURCES, *columns)
+    pages = {ref: _page(ref, row) for row in rows if (ref := _ref(row))}
+    for row in await connection.fetch(_READ_OPEN_REVISIONS, *columns):
+        revision = _revision(row)
+        pages[_ref(row)].revisions[revision.publication.revision] = revision
+    assert len(pages) == len(refs), "the rows were ensured in this transaction"
+    return pages
+
+
+async def _save(
+    connection: Connection,
+    pages: Mapping[ResourceRef, Page],
+    before: Mapping[ResourceRef, Mapping[int, Revision]],
+) -> None:
+    await connection.executemany(_SAVE_RESOURCE, [_position(page) for page in pages.values()])
+    changed = [
+        (ref.tenant, ref.kind, ref.key, *_values(one))
+        for ref, page in pages.items()
+        for number, one in page.revisions.items()
+        if before[ref].get(number) != one
+    ]
+    if changed:
+        await connection.executemany(_SAVE_REVISION, changed)
+
+
+def _columns(refs: Sequence[ResourceRef]) -> tuple[list[str], list[str], list[str]]:
+    return [one.tenant for one in refs], [one.kind for one in refs], [one.key for one in refs]
+
+
+def _ref(row: Record) -> ResourceRef:
+    return ResourceRef(row["tenant"], row["kind"], row["key"])
+
+
+def _page(ref: ResourceRef, row: Record) -> Page:
     history = History(row["authority_sequence"], row["changed_sequence"], _state(ref, row["state"]))
-    by_number = {revision.publication.revision: revision for revision in revisions}
-    return Page(ref, history, row["index_sequence"], by_number)
+    return Page(ref, history, row["index_sequence"])
 
 
-async def _save(connection: Connection, page: Page, changed: list[Revision]) -> None:
-    names = (page.ref.tenant, page.ref.kind, page.ref.key)
-    history = page.history
+def _position(page: Page) -> tuple[str | int | Json, ...]:
+    ref, history = page.ref, page.history
     state = None if history.state is None else to_json(history.state)
-    await connection.execute(
-        _SAVE_RESOURCE, *names, history.sequence, history.changed, page.index_sequence, state
-    )
-    await connection.executemany(_SAVE_REVISION, [(*names, *_values(one)) for one in changed])
+    followed = (history.sequence, history.changed, page.index_sequence)
+    return (ref.tenant, ref.kind, ref.key, *followed, state)
 
 
 def _state(ref: ResourceRef, stored: Json) -> ResourceState | None:

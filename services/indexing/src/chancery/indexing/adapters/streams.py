@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from chancery.bus.connection import Connection
 from chancery.bus.load import read_subject
-from chancery.bus.publish import WrongSequence, publish
-from chancery.events.codec import decode
-from chancery.events.envelope import Event, EventData
+from chancery.bus.publish import DuplicateMessages, Outgoing, WrongSequence, publish_atomic
+from chancery.events.codec import decode, encode
+from chancery.events.envelope import EventData
 from chancery.events.topology import AUTHORITY, INDEX, authority_subject, index_subject
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.errors import LogMoved, UnreadableHistory
+from chancery.indexing.ports import Entry
 from chancery.kernel.errors import Corrupt
 
 
@@ -35,24 +36,36 @@ class StreamIndex:
 
     connection: Connection
 
-    async def append(self, ref: ResourceRef, event: Event, *, expect_last: int) -> int:
-        """Append under an expectation; see `IndexLog.append`."""
-        subject = index_subject(ref.tenant, ref.kind, ref.key)
+    async def append(self, entries: Sequence[Entry]) -> tuple[int, ...]:
+        """Append under expectations; see `IndexLog.append`."""
+        messages = [_outgoing(entry) for entry in entries]
         try:
-            published = await publish(self.connection, subject, event, expect_last=expect_last)
-        except WrongSequence as error:
-            message = f"the index subject of {ref.kind} {ref.key!r} moved"
-            raise LogMoved(message) from error
-        if published.duplicate:
-            message = f"the index subject of {ref.kind} {ref.key!r} holds this event already"
-            raise LogMoved(message)
-        return published.sequence
+            published = await publish_atomic(self.connection, INDEX, messages)
+        except (WrongSequence, DuplicateMessages) as error:
+            raise _moved() from error
+        if any(place.duplicate for place in published):
+            raise _moved()
+        return tuple(place.sequence for place in published)
 
     async def read(self, ref: ResourceRef, after: int) -> AsyncGenerator[tuple[int, EventData]]:
         """Yield the resource's index events above `after`; see `IndexLog.read`."""
         subject = index_subject(ref.tenant, ref.kind, ref.key)
         async for found in _read(self.connection, INDEX, subject, after):
             yield found
+
+
+def _outgoing(entry: Entry) -> Outgoing:
+    return Outgoing(
+        subject=index_subject(entry.ref.tenant, entry.ref.kind, entry.ref.key),
+        payload=encode(entry.event),
+        message_id=entry.event.id,
+        expect_last=entry.expect_last,
+    )
+
+
+def _moved() -> LogMoved:
+    message = "an index subject moved, or holds its event already"
+    return LogMoved(message)
 
 
 async def _read(

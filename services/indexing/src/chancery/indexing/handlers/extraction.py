@@ -6,7 +6,7 @@ Every blob is on disk before its outcome is returned, so before an event can nam
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chancery.authority.states import DatasetState
 from chancery.evidence.manifest import DatasetManifest, Manifest, build_manifest
@@ -21,6 +21,7 @@ from chancery.indexing.domain.standing import (
     has_same_rows,
     wanted_extractor,
 )
+from chancery.indexing.handlers.room import Room
 from chancery.indexing.ports import Converter, DocumentReader
 from chancery.kernel.errors import Corrupt, Rejected
 from chancery.store.blobs import Blobs
@@ -37,6 +38,7 @@ class Extraction:
     blobs: Blobs
     reader: DocumentReader
     converter: Converter
+    room: Room = field(default_factory=Room)
 
     async def run(self, ref: ResourceRef, history: History, revision: Revision) -> Outcome:
         """Return what came of extracting `revision` as `history` wants it now.
@@ -57,16 +59,21 @@ class Extraction:
 
     async def _document(self, ref: ResourceRef, revision: Revision) -> Extracted:
         publication = revision.publication
-        data = await self._content(ref, revision)
-        found = await self.reader.extract(publication.media_type, data)
-        layout_sha256 = None
-        if found.layout is not None:
-            layout_sha256 = await self.blobs.put(ref.tenant, found.layout)
-        manifest = await asyncio.to_thread(_manifest, ref, publication, found, layout_sha256)
-        extraction_sha256 = await self.blobs.put(ref.tenant, found.text.encode())
-        assert extraction_sha256 == manifest.extraction_sha256, "both are over the same UTF-8"
+        async with self.room.taking(publication.size_bytes):
+            data = await self._content(ref, revision)
+            found = await self.reader.extract(publication.media_type, data)
+            layout_sha256 = None
+            if found.layout is not None:
+                layout_sha256 = await self.blobs.put(ref.tenant, found.layout)
+            manifest = await asyncio.to_thread(_manifest, ref, publication, found, layout_sha256)
+            return await self._kept(ref, found, manifest)
+
+    async def _kept(self, ref: ResourceRef, found: ReadDocument, manifest: Manifest) -> Extracted:
+        """Store text and manifest; a text that is its own content is on disk already."""
+        if manifest.extraction_sha256 != manifest.content_sha256:
+            await self.blobs.put(ref.tenant, found.text.encode())
         manifest_sha256 = await self.blobs.put(ref.tenant, manifest.to_bytes())
-        return Extracted(extraction_sha256, manifest_sha256, manifest.length)
+        return Extracted(manifest.extraction_sha256, manifest_sha256, manifest.length)
 
     async def _snapshot(self, ref: ResourceRef, history: History, revision: Revision) -> Extracted:
         assert isinstance(history.state, DatasetState), "the kind says that it is a dataset"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chancery.events.authority import RevisionPublished, SnapshotPublished
+from chancery.events.authority import RevisionPublished, SnapshotPublished, SourceDeclared
 from chancery.events.envelope import Event, EventData
 from chancery.indexing.domain.history import TRIGGERS, ResourceRef
 from chancery.indexing.domain.standing import Outcome, Revision
 from chancery.indexing.handlers.extraction import Extraction
-from chancery.indexing.handlers.progress import Announcer, Cause, Progress
+from chancery.indexing.handlers.grouping import Announcements
+from chancery.indexing.handlers.progress import Asking, Cause, Progress
 from chancery.kernel.errors import Conflict
 from chancery.runtime.telemetry import current_traceparent
 
@@ -22,7 +23,7 @@ ROUNDS_MAX = 4
 class Publications:
     """Announces and extracts; the event is only the occasion, the log is what is believed."""
 
-    announcer: Announcer
+    announcements: Announcements
     extraction: Extraction
 
     async def handle(self, ref: ResourceRef, event: Event) -> None:
@@ -32,11 +33,12 @@ class Publications:
             Conflict, Unavailable: try again later.
             Corrupt: the resource's history cannot be read; nothing is said of it.
         """
-        if not isinstance(event.data, TRIGGERS):
+        # The declaration of a source changes no state; its revisions come by themselves.
+        if not isinstance(event.data, TRIGGERS) or isinstance(event.data, SourceDeclared):
             return
         found: Mapping[int, Outcome] = {}
         for _ in range(ROUNDS_MAX):
-            progress = await self.announcer.announce(ref, _cause(event), found)
+            progress = await self.announcements.announce(Asking(ref, _cause(event), found))
             waiting = _own_work(event.data, progress)
             if not waiting:
                 return

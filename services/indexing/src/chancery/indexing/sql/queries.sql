@@ -1,32 +1,42 @@
 -- Statements of the indexing service.
 
--- name: ensure_resource
--- Make the row that is locked next.
-INSERT INTO indexing.resource (tenant, kind, key) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+-- name: ensure_resources
+-- Make the rows that are locked next, in the order in which they are locked.
+INSERT INTO indexing.resource (tenant, kind, key)
+SELECT tenant, kind, key
+FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (tenant, kind, key)
+ORDER BY tenant, kind, key
+ON CONFLICT DO NOTHING;
 
--- name: lock_resource
--- One holder at a time; the lock ends with the transaction.
-SELECT authority_sequence, changed_sequence, index_sequence, state
+-- name: lock_resources
+-- One holder at a time; the locks end with the transaction.
+SELECT tenant, kind, key, authority_sequence, changed_sequence, index_sequence, state
 FROM indexing.resource
-WHERE tenant = $1 AND kind = $2 AND key = $3
-FOR UPDATE;
+JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (tenant, kind, key)
+    USING (tenant, kind, key)
+ORDER BY tenant, kind, key
+FOR UPDATE OF resource;
 
 -- name: read_open_revisions
--- The newest revision, and each that is not excluded yet or has no outcome.
-SELECT revision, content_sha256, media_type, size_bytes, published_sequence,
+-- Of each resource the newest revision, and each that is not excluded yet or has no outcome.
+WITH asked (tenant, kind, key) AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))
+SELECT tenant, kind, key, revision, content_sha256, media_type, size_bytes, published_sequence,
     extractor, failure, extraction_sha256, extracted_manifest_sha256, length,
     standing, standing_reason, standing_manifest_sha256
-FROM indexing.revision
-WHERE tenant = $1 AND kind = $2 AND key = $3
-    AND (standing IS DISTINCT FROM 'excluded' OR extractor IS NULL)
+FROM asked JOIN indexing.revision USING (tenant, kind, key)
+WHERE standing IS DISTINCT FROM 'excluded' OR extractor IS NULL
 UNION
-(SELECT revision, content_sha256, media_type, size_bytes, published_sequence,
-    extractor, failure, extraction_sha256, extracted_manifest_sha256, length,
-    standing, standing_reason, standing_manifest_sha256
-FROM indexing.revision
-WHERE tenant = $1 AND kind = $2 AND key = $3
-ORDER BY revision DESC
-LIMIT 1);
+SELECT newest.tenant, newest.kind, newest.key, newest.revision, newest.content_sha256,
+    newest.media_type, newest.size_bytes, newest.published_sequence, newest.extractor,
+    newest.failure, newest.extraction_sha256, newest.extracted_manifest_sha256, newest.length,
+    newest.standing, newest.standing_reason, newest.standing_manifest_sha256
+FROM asked CROSS JOIN LATERAL (
+    SELECT *
+    FROM indexing.revision AS known
+    WHERE known.tenant = asked.tenant AND known.kind = asked.kind AND known.key = asked.key
+    ORDER BY known.revision DESC
+    LIMIT 1
+) AS newest;
 
 -- name: save_resource
 -- Store how far both logs were followed.
