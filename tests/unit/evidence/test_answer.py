@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 from chancery.events.authority import Language
 from chancery.evidence.answer import (
     Answer,
-    QuoteCitation,
     QuoteFact,
-    ValueCitation,
     ValueFact,
     compose,
     one_line,
     render,
 )
+from chancery.evidence.citations import SourceCitation, ValueCitation
 from chancery.evidence.quote import UnsupportedSelection, is_blank
 from chancery.evidence.texts import LANGUAGES, introduction
 from chancery.kernel.canonical import sha256_hex
 
 QUOTE = QuoteFact(
     tenant="default",
+    kind="source",
     key="key",
-    source_id="handbook",
+    document_id="handbook",
     title="Handbook",
     revision=3,
     part_id="part-1",
@@ -72,7 +72,7 @@ def test_a_mixed_answer_is_introduction_quotation_and_value_and_nothing_else() -
 def test_document_and_snapshot_keep_their_own_identity() -> None:
     quote, value = compose((QUOTE, VALUE), "en").citations
 
-    assert isinstance(quote, QuoteCitation)
+    assert isinstance(quote, SourceCitation)
     assert isinstance(value, ValueCitation)
     assert (quote.source_id, quote.revision, quote.part) == ("handbook", 3, "part-1")
     assert (value.dataset_id, value.snapshot) == ("orders", 2)

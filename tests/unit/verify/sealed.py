@@ -125,8 +125,9 @@ def document(
     part = next(each for each in manifest.parts if each.start <= start and end <= each.end)
     fact = QuoteFact(
         tenant=TENANT,
+        kind="source",
         key=key,
-        source_id=source_id,
+        document_id=source_id,
         title=title,
         revision=3,
         part_id=part.part_id,
@@ -267,7 +268,7 @@ def sealed_receipt(answer: Answer, salts: Salts, language: Language = "en") -> R
         run_record(language=language),
         answer,
         salts,
-        sources=(*(each.reference for each in DOCUMENTS), dataset),
+        references=(*(each.reference for each in DOCUMENTS), dataset),
         executions=(execution,),
         values=(ValueReference(fact_id=VALUE.id, result=0, row=0, column=0),),
     )

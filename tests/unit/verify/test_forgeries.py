@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from chancery.evidence.answer import Answer, Citation, QuoteCitation, quote_card, render
+from chancery.evidence.answer import Answer, quote_card, render
 from chancery.evidence.bundle import Bundle, ResultProof, RowsRead
+from chancery.evidence.citations import Citation, QuoteCitation, SourceCitation
 from chancery.evidence.receipt import Execution, ReceiptCore, RunRecord, build_core
 from chancery.evidence.texts import place_words
 from chancery.kernel.canonical import canonical_bytes, sha256_hex
@@ -48,7 +49,7 @@ def resealed(
         RunRecord.model_validate({name: getattr(old, name) for name in RunRecord.model_fields}),
         answer,
         FULL.salts,
-        sources=tuple(
+        references=tuple(
             each.model_copy(update={"id": dataset}) if each.kind == "dataset" else each
             for each in old.sources
         ),
@@ -110,7 +111,7 @@ def test_an_honest_answer_sealed_again_is_verified() -> None:
 def test_a_citation_of_another_page_is_not_what_the_manifest_says(page: int | None) -> None:
     answer = honest()
     first, *others = answer.citations
-    assert isinstance(first, QuoteCitation)
+    assert isinstance(first, SourceCitation)
     assert first.page == 4
 
     report = resealed(retold(answer, (first.model_copy(update={"page": page}), *others)))

@@ -14,7 +14,16 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field
 
 from chancery.events.authority import Language
-from chancery.events.envelope import Id, Sha256
+from chancery.events.envelope import Id
+from chancery.evidence.citations import (
+    Citation,
+    DocumentKind,
+    FileCitation,
+    ItemCitation,
+    QuoteCitation,
+    SourceCitation,
+    ValueCitation,
+)
 from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, UnsupportedSelection, is_blank
 from chancery.evidence.record import Record
 from chancery.evidence.texts import TEMPLATE_VERSION, PlaceWords, introduction, place_words
@@ -31,11 +40,16 @@ _DIRECTIONS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuoteFact:
-    """A resolved quotation with its identity; `text` comes from `resolve_quote`."""
+    """A resolved quotation with its identity; `text` comes from `resolve_quote`.
+
+    `document_id` is the id of a source, item or file; `revision` of an item is the number of its
+    version, and only an item has a `version_id`.
+    """
 
     tenant: str
+    kind: DocumentKind
     key: str
-    source_id: str
+    document_id: str
     title: str
     revision: int
     part_id: str
@@ -44,6 +58,7 @@ class QuoteFact:
     end: int
     text: str
     page: int | None = None
+    version_id: str | None = None
 
     @property
     def id(self) -> str:
@@ -89,43 +104,6 @@ class Statement(Record):
     kind: Literal["quote", "value"]
     text: str = Field(min_length=1, max_length=QUOTE_CHARACTERS_MAX)
     citation: Id
-
-
-class QuoteCitation(Record):
-    """Where a quotation stands; `part` is the part's id, `ordinal` its number (not a page).
-
-    `start` and `end` are code points of the canonical text; `sha256` is over the quotation. `page`
-    is where it begins (the first is 1), and is left out for a document without pages.
-    """
-
-    id: Id
-    kind: Literal["quote"] = "quote"
-    source_id: Id
-    revision: int = Field(ge=1)
-    part: Id
-    ordinal: int = Field(ge=1)
-    start: int = Field(ge=0)
-    end: int = Field(ge=1)
-    page: int | None = Field(default=None, ge=1, exclude_if=lambda page: page is None)
-    sha256: Sha256
-    title: str = Field(min_length=1, max_length=300)
-
-
-class ValueCitation(Record):
-    """What a value is; `sha256` is over the statement's text, `value` null says SQL NULL."""
-
-    id: Id
-    kind: Literal["value"] = "value"
-    dataset_id: Id
-    snapshot: int = Field(ge=1)
-    sha256: Sha256
-    title: str = Field(min_length=1, max_length=300)
-    label: str = Field(min_length=1, max_length=QUOTE_CHARACTERS_MAX)
-    value: str | None
-    type: str = Field(min_length=1, max_length=100)
-
-
-Citation: TypeAlias = Annotated[QuoteCitation | ValueCitation, Field(discriminator="kind")]
 
 
 class QuoteCard(Record):
@@ -239,7 +217,8 @@ def card_id(citation: str) -> str:
 
 def locator(citation: QuoteCitation, words: PlaceWords) -> str:
     """Return where a quotation stands, as it is shown: page, part number, code-point range."""
-    page = "" if citation.page is None else words.page + " " + str(citation.page) + ", "
+    begins_on = citation.begins_on
+    page = "" if begins_on is None else words.page + " " + str(begins_on) + ", "
     place = str(citation.start) + "–" + str(citation.end)
     return page + words.part + " " + str(citation.ordinal) + ", " + place
 
@@ -308,7 +287,7 @@ def _text(fact: Fact) -> str:
     return value_text(fact.label, fact.display)
 
 
-def _citation(fact: Fact) -> QuoteCitation | ValueCitation:
+def _citation(fact: Fact) -> Citation:
     if isinstance(fact, ValueFact):
         return ValueCitation(
             id=citation_id(fact.id),
@@ -320,18 +299,29 @@ def _citation(fact: Fact) -> QuoteCitation | ValueCitation:
             value=fact.value,
             type=fact.type,
         )
-    return QuoteCitation(
-        id=citation_id(fact.id),
-        source_id=fact.source_id,
-        revision=fact.revision,
-        part=fact.part_id,
-        ordinal=fact.ordinal,
-        start=fact.start,
-        end=fact.end,
-        page=fact.page,
-        sha256=sha256_hex(fact.text.encode()),
-        title=fact.title,
-    )
+    return _quote_citation(fact)
+
+
+def _quote_citation(fact: QuoteFact) -> SourceCitation | ItemCitation | FileCitation:
+    place: dict[str, object] = {
+        "id": citation_id(fact.id),
+        "part": fact.part_id,
+        "ordinal": fact.ordinal,
+        "start": fact.start,
+        "end": fact.end,
+        "sha256": sha256_hex(fact.text.encode()),
+        "title": fact.title,
+    }
+    match fact.kind:
+        case "source":
+            named = {"source_id": fact.document_id, "revision": fact.revision, "page": fact.page}
+            return SourceCitation.model_validate(place | named)
+        case "file":
+            named = {"file_id": fact.document_id, "revision": fact.revision, "page": fact.page}
+            return FileCitation.model_validate(place | named)
+        case "item":
+            version = {"version": fact.revision, "version_id": fact.version_id}
+            return ItemCitation.model_validate(place | {"item_id": fact.document_id} | version)
 
 
 def _card(fact: Fact, language: Language) -> QuoteCard | ValueCard:

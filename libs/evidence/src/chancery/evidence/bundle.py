@@ -9,7 +9,8 @@ receipt             ``receipt_sha256``, which ``signature`` signs
 signature           the receipt hash under ``public_key``; ``key_id`` is derived from the key
 salts               the salted hash that each one makes
 text .. cards       ``core.text_sha256`` .. ``core.cards_sha256``, each with its own salt
-manifests           ``core.sources[].manifest_sha256``
+manifests           ``manifest_sha256`` of ``core.sources[]`` and ``core.files[]``
+item_manifests      ``core.items[].manifest_sha256``
 parts               the ``sha256`` of the part in its manifest; places by the manifest
 results             ``core.results[]``: commitments to the hashes of query, preview and rows
 cut_payload         ``receipt.cut.payload_sha256``; it repeats the salted hash of the core
@@ -32,10 +33,10 @@ from chancery.evidence.answer import (
     STATEMENTS_MAX,
     Answer,
     Card,
-    Citation,
-    QuoteCitation,
     Statement,
 )
+from chancery.evidence.citations import Citation, QuoteCitation
+from chancery.evidence.knowledge import KnowledgeManifest, text_manifest
 from chancery.evidence.manifest import Manifest
 from chancery.evidence.receipt import Receipt
 from chancery.evidence.record import Record
@@ -122,6 +123,9 @@ class Bundle(Record):
     citations: tuple[Citation, ...] = Field(max_length=STATEMENTS_MAX)
     cards: tuple[Card, ...] = Field(max_length=STATEMENTS_MAX)
     manifests: tuple[Manifest, ...] = Field(max_length=STATEMENTS_MAX)
+    item_manifests: tuple[KnowledgeManifest, ...] = Field(
+        default=(), max_length=STATEMENTS_MAX, exclude_if=lambda manifests: not manifests
+    )
     parts: tuple[CitedPart, ...] = Field(max_length=STATEMENTS_MAX)
     results: tuple[ResultProof, ...] = Field(max_length=STATEMENTS_MAX)
     cut_payload: str | None = Field(pattern=r"^([0-9a-f]{2})+$")
@@ -131,8 +135,13 @@ class Bundle(Record):
 class CitedDocument:
     """A cited revision with its whole canonical text, of which the cited parts are taken."""
 
-    manifest: Manifest
+    manifest: Manifest | KnowledgeManifest
     text: str = field(repr=False)
+
+    @property
+    def parts(self) -> Manifest:
+        """Return the manifest as that of a text, whatever it is of."""
+        return text_manifest(self.manifest)
 
 
 def build_bundle(
@@ -150,8 +159,9 @@ def build_bundle(
     `documents` may be more than the cited ones and in any order; one that is missing leaves its
     quotations uncheckable. `results` stand in the order of `receipt.core.results`.
     """
-    known = {(each.manifest.key, each.manifest.revision): each for each in documents}
+    known = {(each.parts.key, each.parts.revision): each for each in documents}
     cited = _cited(receipt, answer, known)
+    manifests = list({id(each): each.manifest for each, _ in cited}.values())
     carried = tuple(_bounded(result) for result in results)
     return Bundle(
         receipt=receipt,
@@ -162,7 +172,8 @@ def build_bundle(
         statements=answer.statements,
         citations=answer.citations,
         cards=answer.cards,
-        manifests=tuple({id(each): each.manifest for each, _ in cited}.values()),
+        manifests=tuple(each for each in manifests if isinstance(each, Manifest)),
+        item_manifests=tuple(each for each in manifests if isinstance(each, KnowledgeManifest)),
         parts=tuple({part.part_id: part for _, part in cited}.values()),
         results=carried,
         cut_payload=None if cut_payload is None else cut_payload.hex(),
@@ -172,16 +183,13 @@ def build_bundle(
 def _cited(
     receipt: Receipt, answer: Answer, known: Mapping[tuple[str, int], CitedDocument]
 ) -> list[tuple[CitedDocument, CitedPart]]:
-    keys = {
-        (each.id, each.revision): each.key for each in receipt.core.sources if each.kind == "source"
-    }
+    keys = {each.name: (each.key, each.revision) for each in receipt.core.references}
     found: list[tuple[CitedDocument, CitedPart]] = []
     for citation in answer.citations:
         if not isinstance(citation, QuoteCitation):
             continue
-        key = keys.get((citation.source_id, citation.revision), "")
-        document = known.get((key, citation.revision))
-        part = None if document is None else document.manifest.part(citation.part)
+        document = known.get(keys.get(citation.document, ("", 0)))
+        part = None if document is None else document.parts.part(citation.part)
         if document is not None and part is not None:
             text = part.slice(document.text)
             found.append((document, CitedPart(part_id=part.part_id, start=part.start, text=text)))

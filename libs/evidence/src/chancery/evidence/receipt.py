@@ -10,17 +10,23 @@ it, and `release.sealed` repeats the hash on the log.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, Self, TypeAlias
+from typing import Final, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field, model_validator
 
 from chancery.events.authority import AggregateKind, Language, Mode
 from chancery.events.envelope import Id, Moment, Position, Sha256
-from chancery.events.index import ResourceKind
 from chancery.events.release import Outcome
 from chancery.evidence.answer import STATEMENTS_MAX, Answer
 from chancery.evidence.coverage import CoverageReport
 from chancery.evidence.record import Record
+from chancery.evidence.references import (
+    CorpusReference,
+    FileReference,
+    ItemReference,
+    Reference,
+    SourceReference,
+)
 from chancery.evidence.salts import Salts, commitment
 from chancery.evidence.texts import TEMPLATE_VERSION
 from chancery.kernel.canonical import Json, canonical_bytes, salted_hash, sha256_hex
@@ -60,18 +66,6 @@ class RunRecord(Record):
     question_sha256: Sha256
 
 
-class SourceReference(Record):
-    """One exact revision that the answer uses, with the hashes of its bytes."""
-
-    kind: ResourceKind
-    id: Id
-    key: Id
-    revision: int = Field(ge=1)
-    content_sha256: Sha256
-    extraction_sha256: Sha256
-    manifest_sha256: Sha256
-
-
 class ResultReference(Record):
     """One executed query; the three hashes are commitments (see `salts.commitment`).
 
@@ -109,8 +103,9 @@ class Execution(Record):
 class ReceiptCore(RunRecord):
     """Everything that is known before the cut; its salted hash is what the cut names.
 
-    The four content hashes are salted, each with its own salt, over the UTF-8 of the text and the
-    canonical JSON of the three lists.
+    `sources` names documents and datasets, never an item or a file. A receipt without items, files
+    or corpus leaves those fields out. The four content hashes are salted, each with its own salt,
+    over the UTF-8 of the text and the canonical JSON of the three lists.
     """
 
     format: Literal["chancery.receipt-core/1"] = "chancery.receipt-core/1"
@@ -119,6 +114,13 @@ class ReceiptCore(RunRecord):
     template_version: str = Field(min_length=1, max_length=20)
     fact_ids: tuple[Id, ...] = Field(max_length=STATEMENTS_MAX)
     sources: tuple[SourceReference, ...] = Field(max_length=SOURCES_MAX)
+    items: tuple[ItemReference, ...] = Field(
+        default=(), max_length=SOURCES_MAX, exclude_if=lambda items: not items
+    )
+    files: tuple[FileReference, ...] = Field(
+        default=(), max_length=SOURCES_MAX, exclude_if=lambda files: not files
+    )
+    corpus: CorpusReference | None = Field(default=None, exclude_if=lambda each: each is None)
     results: tuple[ResultReference, ...] = Field(max_length=STATEMENTS_MAX)
     values: tuple[ValueReference, ...] = Field(max_length=STATEMENTS_MAX)
     statement_count: int = Field(ge=0, le=STATEMENTS_MAX)
@@ -128,6 +130,11 @@ class ReceiptCore(RunRecord):
     statements_sha256: Sha256
     citations_sha256: Sha256
     cards_sha256: Sha256
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Return every document and dataset that the answer uses, of whatever kind."""
+        return (*self.sources, *self.items, *self.files)
 
     @model_validator(mode="after")
     def _status_has_its_shape(self) -> Self:
@@ -227,6 +234,7 @@ class ContentHashes(Record):
     cards_sha256: Sha256
 
 
+_Form = TypeVar("_Form", SourceReference, ItemReference, FileReference)
 ValueCells: TypeAlias = Sequence[ValueReference]
 
 
@@ -236,13 +244,14 @@ def build_core(
     salts: Salts,
     *,
     outcome: Outcome | None = None,
-    sources: Sequence[SourceReference] = (),
+    references: Sequence[Reference] = (),
+    corpus: CorpusReference | None = None,
     executions: Sequence[Execution] = (),
     values: ValueCells = (),
 ) -> ReceiptCore:
     """Return the core of a sealed answer, or with `outcome` of a refusal.
 
-    `sources` are the revisions that the answer uses; `values` say which cell of which of the
+    `references` are what the answer uses, in any order; `values` say which cell of which of the
     `executions` each value statement states, in the order of the statements.
     """
     hashes = content_hashes(answer, salts)
@@ -254,7 +263,10 @@ def build_core(
             "outcome": outcome,
             "template_version": TEMPLATE_VERSION,
             "fact_ids": tuple(statement.id for statement in answer.statements),
-            "sources": tuple(sorted(sources, key=lambda source: (source.kind, source.key))),
+            "sources": _of(SourceReference, references),
+            "items": _of(ItemReference, references),
+            "files": _of(FileReference, references),
+            "corpus": corpus,
             "results": result_references(executions, salts),
             "values": tuple(values),
             "statement_count": len(answer.statements),
@@ -300,6 +312,11 @@ def result_references(executions: Sequence[Execution], salts: Salts) -> tuple[Re
 def core_hash(core: ReceiptCore, salts: Salts) -> str:
     """Return the salted hash of the core, the `core_sha256` of the cut."""
     return salted_hash(salts.core, core.to_bytes())
+
+
+def _of(form: type[_Form], references: Sequence[Reference]) -> tuple[_Form, ...]:
+    found = [each for each in references if isinstance(each, form)]
+    return tuple(sorted(found, key=lambda each: each.name))
 
 
 def _list_hash(salt: str, records: Sequence[Record]) -> str:

@@ -10,6 +10,7 @@ from chancery.events.authority import Title
 from chancery.events.envelope import Id, Sha256
 from chancery.events.index import ResourceKind
 from chancery.events.queries import IndexState
+from chancery.evidence.knowledge import VersionPin
 from chancery.evidence.record import Record
 from chancery.kernel.canonical import sha256_hex
 
@@ -19,11 +20,17 @@ RowFilters: TypeAlias = "tuple[tuple[str, tuple[str | int | bool, ...]], ...]"
 """Column and allowed values; a row shows when every filter allows it."""
 
 
+def _is_empty(names: tuple[str, ...]) -> bool:
+    return not names
+
+
 class ScopeEntry(Record):
     """One eligible revision with its pinned hashes; null extraction means not ready.
 
     `state` is the index state that release knew at admission, `index_sequence` its position on
-    INDEX (0 when it knew none).
+    INDEX (0 when it knew none). `hidden_measures` rest on hidden columns: for the run there are
+    none of these names, neither to be found nor to be chosen (left out of the bytes when empty).
+    `pin` is of an item, whose `revision` is the number of its version.
     """
 
     kind: ResourceKind
@@ -39,6 +46,15 @@ class ScopeEntry(Record):
     index_sequence: int = Field(default=0, ge=0)
     hidden_columns: tuple[str, ...] = ()
     row_filters: RowFilters = ()
+    hidden_measures: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    pin: VersionPin | None = Field(default=None, exclude_if=lambda pin: pin is None)
+
+    @model_validator(mode="after")
+    def _an_item_has_its_pin(self) -> Self:
+        if (self.kind == "item") != (self.pin is not None):
+            message = "an item stands with the pin of its version, nothing else has one"
+            raise ValueError(message)
+        return self
 
 
 class Scope(Record):

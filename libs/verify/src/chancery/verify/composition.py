@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from chancery.evidence.answer import (
     Card,
-    Citation,
-    QuoteCitation,
     Statement,
     citation_id,
     quote_card,
@@ -17,6 +15,7 @@ from chancery.evidence.answer import (
     value_fact_id,
 )
 from chancery.evidence.bundle import Bundle
+from chancery.evidence.citations import Citation, QuoteCitation
 from chancery.evidence.texts import PlaceWords, UnknownTemplate, explanation, place_words
 from chancery.verify.report import Check, compared, uncheckable
 
@@ -72,14 +71,13 @@ def _fact_ids(bundle: Bundle, citation: Citation) -> set[str]:
     if isinstance(citation, QuoteCitation):
         return {
             quote_fact_id(
-                (core.tenant, source.key, citation.revision),
+                (core.tenant, used.key, used.revision),
                 citation.part,
                 citation.start,
                 citation.end,
             )
-            for source in core.sources
-            if (source.kind, source.id, source.revision)
-            == ("source", citation.source_id, citation.revision)
+            for used in core.references
+            if used.name == citation.document
         }
     return {
         value_fact_id(

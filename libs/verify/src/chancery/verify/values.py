@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from chancery.evidence.answer import Statement, ValueCitation, value_text
+from chancery.evidence.answer import Statement, value_text
 from chancery.evidence.bundle import Bundle, ResultProof, RowsRead
+from chancery.evidence.citations import ValueCitation
 from chancery.evidence.receipt import ResultReference, ValueReference
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
 from chancery.kernel.errors import ChanceryError, Unavailable

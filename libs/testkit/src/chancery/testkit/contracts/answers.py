@@ -8,7 +8,8 @@ from pydantic import Field
 
 from chancery.events.envelope import Id, Moment, Position, Sha256
 from chancery.events.release import Outcome
-from chancery.evidence.answer import STATEMENTS_MAX, Card, Citation, Statement
+from chancery.evidence.answer import STATEMENTS_MAX, Card, Statement
+from chancery.evidence.citations import Citation
 from chancery.evidence.coverage import CoverageReport
 from chancery.evidence.record import Record
 

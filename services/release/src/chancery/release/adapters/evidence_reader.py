@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from chancery.events.run import ProposedQuote, ProposedValue
 from chancery.evidence.bundle import ROWS_BYTES_MAX
+from chancery.evidence.knowledge import KnowledgeManifest
 from chancery.evidence.manifest import DatasetManifest, Manifest, check_text
 from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.kernel.errors import Corrupt, NotFound, Unavailable
+from chancery.release.domain.documents import Document
 from chancery.release.domain.selection import (
-    Document,
     Evidence,
     Pin,
     Query,
@@ -78,16 +79,18 @@ class EvidenceReader:
         )
 
     async def document(self, tenant: str, pin: Pin) -> Document:
-        """Return the pinned text and manifest of a source."""
+        """Return the pinned text and manifest of a source, item or file."""
         manifest_bytes, text_bytes = await asyncio.gather(
             self._pinned(tenant, pin.manifest_sha256), self._pinned(tenant, pin.extraction_sha256)
         )
-        manifest, text = Manifest.from_bytes(manifest_bytes), _text(text_bytes)
-        if (manifest.key, manifest.extraction_sha256) != (pin.key, pin.extraction_sha256):
+        form = KnowledgeManifest if pin.kind == "item" else Manifest
+        document = Document(form.from_bytes(manifest_bytes), _text(text_bytes))
+        parts = document.parts
+        if (parts.key, parts.extraction_sha256) != (pin.key, pin.extraction_sha256):
             message = "the pinned manifest belongs to another extraction"
             raise Corrupt(message, code="altered_text")
-        check_text(manifest, text)
-        return Document(manifest, text)
+        check_text(parts, document.text)
+        return document
 
     async def dataset_manifest(self, tenant: str, pin: Pin) -> DatasetManifest:
         """Return the pinned manifest of a dataset."""
@@ -130,7 +133,7 @@ def pinned_of(entry: ScopeEntry) -> Pin:
     """Return the pin of an entry that has one."""
     assert entry.extraction_sha256 is not None
     assert entry.manifest_sha256 is not None
-    return Pin(entry.key, entry.extraction_sha256, entry.manifest_sha256)
+    return Pin(entry.kind, entry.key, entry.extraction_sha256, entry.manifest_sha256)
 
 
 def _text(data: bytes) -> str:

@@ -140,18 +140,15 @@ def _read_set_arguments(rows: SealedRows) -> list[object]:
 
 def _citation_arguments(rows: SealedRows) -> list[object]:
     citations = rows.draft.answer.citations
-    keys = {(source.kind, source.id): source for source in rows.draft.core.sources}
-    sources = [
-        keys["source", each.source_id] if each.kind == "quote" else keys["dataset", each.dataset_id]
-        for each in citations
-    ]
+    used = {each.name: each for each in rows.draft.core.references}
+    names = [each.document for each in citations]
     return [
         list(range(1, len(citations) + 1)),
         [each.id for each in citations],
         [each.kind for each in citations],
-        [source.kind for source in sources],
-        [source.key for source in sources],
-        [source.revision for source in sources],
+        [kind for kind, _, _ in names],
+        [used[name].key for name in names],
+        [number for _, _, number in names],
     ]
 
 

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from chancery.authority.names import AggregateRef
 from chancery.authority.release import Pinned
 from chancery.authority.states import DatasetState, SourceState
-from chancery.evidence.receipt import Receipt, ResultReference, SourceReference
+from chancery.events.authority import AggregateKind
+from chancery.evidence.receipt import Receipt, ResultReference
+from chancery.evidence.references import Reference, SourceReference
 from chancery.kernel.canonical import Json
 from chancery.release.domain.runs import Run
 from chancery.release.domain.snapshot import Snapshot
@@ -28,6 +30,8 @@ def open_audit(run: Run) -> Mapping[str, Json]:
         "generation": run.generation,
         "status": "open",
         "sources": [],
+        "items": [],
+        "files": [],
         "native_reads": [],
         "rlm_tools": [],
         "retrieved": [],
@@ -50,7 +54,9 @@ def audit_document(
         "generation": core.generation,
         "status": core.status,
         "outcome": core.outcome,
-        "sources": [_source(each, snapshot) for each in core.sources],
+        "sources": [_used("source", each, snapshot) for each in core.sources],
+        "items": [_used("item", each, snapshot) for each in core.items],
+        "files": [_used("file", each, snapshot) for each in core.files],
         "native_reads": [_read(each, core.sources) for each in core.results],
         "rlm_tools": [],
         "retrieved": [_retrieved(each, snapshot) for each in _gathered(run, pinned)],
@@ -63,8 +69,10 @@ def audit_document(
     }
 
 
-def _source(reference: SourceReference, snapshot: Snapshot) -> Json:
-    serving = _serving(AggregateRef(reference.kind, reference.key), snapshot)
+def _used(kind: AggregateKind, reference: Reference, snapshot: Snapshot) -> Json:
+    """Return the recorded reference, and beside it whether that revision serves now."""
+    named = reference.kind if isinstance(reference, SourceReference) else kind
+    serving = _serving(AggregateRef(named, reference.key), snapshot)
     now: Json = {"serving_revision": serving, "available": serving == reference.revision}
     return {**reference.to_json(), "now": now}
 
@@ -79,21 +87,30 @@ def _gathered(run: Run, pinned: Sequence[Pinned]) -> list[Pinned]:
     gathered = run.gathering()
     if gathered is None:
         return []
-    names = {("source", each.key) for each in gathered.passages}
-    names |= {("dataset", each.key) for each in gathered.measures}
-    return [pin for pin in pinned if (pin.kind, pin.key) in names]
+    keys = {each.key for each in gathered.passages} | {each.key for each in gathered.measures}
+    return [pin for pin in pinned if pin.key in keys]
 
 
 def _retrieved(pin: Pinned, snapshot: Snapshot) -> Json:
-    state = snapshot.states.get(pin.ref)
-    name = None
-    if isinstance(state, SourceState):
-        name = state.source_id
-    elif isinstance(state, DatasetState):
-        name = state.dataset_id
-    return {"kind": pin.kind, "id": name, "key": pin.key, "revision": pin.revision}
+    return {
+        "kind": pin.kind,
+        "id": _name(pin, snapshot),
+        "key": pin.key,
+        "revision": pin.revision,
+    }
+
+
+def _name(pin: Pinned, snapshot: Snapshot) -> str | None:
+    match snapshot.states.get(pin.ref):
+        case SourceState() as source:
+            return source.source_id
+        case DatasetState() as dataset:
+            return dataset.dataset_id
+        case _:
+            return None
 
 
 def _serving(ref: AggregateRef, snapshot: Snapshot) -> int | None:
     state = snapshot.states.get(ref)
-    return state.serving if isinstance(state, SourceState | DatasetState) else None
+    served = isinstance(state, SourceState | DatasetState)
+    return state.serving if served else None

@@ -128,7 +128,7 @@ def _draft(
         answer,
         salts,
         outcome=outcome,
-        sources=() if selected is None else selected.sources,
+        references=() if selected is None else selected.references,
         executions=executions,
         values=() if selected is None else selected.cells,
     )

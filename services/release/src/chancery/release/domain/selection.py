@@ -17,13 +17,21 @@ from chancery.events.run import (
     ProposedValue,
     RunGathered,
 )
-from chancery.evidence.answer import Fact, QuoteFact, ValueFact
-from chancery.evidence.manifest import DatasetManifest, Manifest
-from chancery.evidence.quote import UnsupportedSelection, resolve_quote
-from chancery.evidence.receipt import Execution, SourceReference, ValueReference
+from chancery.evidence.answer import Fact, ValueFact
+from chancery.evidence.manifest import DatasetManifest
+from chancery.evidence.quote import UnsupportedSelection
+from chancery.evidence.receipt import Execution, ValueReference
+from chancery.evidence.references import Reference
 from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import Corrupt, Rejected
+from chancery.release.domain.documents import (
+    Document,
+    document_entry,
+    pin_of,
+    quote_fact,
+    reference_of,
+)
 from chancery.release.domain.stated import check_stated
 from chancery.release.errors import InvalidSelection
 from chancery.tabular import values
@@ -43,17 +51,10 @@ QueryName: TypeAlias = tuple[str, str, str]
 class Pin:
     """The hashes that release pinned for a revision."""
 
+    kind: str
     key: str
     extraction_sha256: str
     manifest_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """The pinned text of a source, and its manifest."""
-
-    manifest: Manifest
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Selected:
     """A sound selection: its facts in order, and what the receipt and the decision rest on."""
 
     facts: tuple[Fact, ...]
-    sources: tuple[SourceReference, ...]
+    references: tuple[Reference, ...]
     executions: tuple[Execution, ...]
     cells: tuple[ValueReference, ...]
     pinned: tuple[Pinned, ...]
@@ -92,14 +93,14 @@ def gathered_pins(scope: Scope, gathered: RunGathered) -> tuple[Pinned, ...]:
     """
     pins: dict[tuple[str, str], Pinned] = {}
     for passage in gathered.passages:
-        entry = scope.entry("source", passage.key)
+        entry = document_entry(scope, passage.key)
         if (
             entry is None
             or entry.revision != passage.revision
             or entry.extraction_sha256 != passage.extraction_sha256
         ):
             raise _not_admitted("a gathered passage")
-        pins["source", passage.key] = Pinned("source", passage.key, passage.revision)
+        pins[entry.kind, passage.key] = pin_of(entry)
     for measure in gathered.measures:
         entry = scope.entry("dataset", measure.key)
         if (
@@ -108,7 +109,7 @@ def gathered_pins(scope: Scope, gathered: RunGathered) -> tuple[Pinned, ...]:
             or entry.manifest_sha256 != measure.manifest_sha256
         ):
             raise _not_admitted("a gathered measure")
-        pins["dataset", measure.key] = Pinned("dataset", measure.key, measure.snapshot)
+        pins["dataset", measure.key] = pin_of(entry)
     return tuple(pins[name] for name in sorted(pins))
 
 
@@ -120,7 +121,7 @@ def with_selected(pins: tuple[Pinned, ...], scope: Scope) -> tuple[Pinned, ...]:
     known = {(pin.kind, pin.key): pin for pin in pins}
     for entry in scope.entries:
         name = (entry.kind, entry.key)
-        known.setdefault(name, Pinned(entry.kind, entry.key, entry.revision))
+        known.setdefault(name, pin_of(entry))
     return tuple(known[name] for name in sorted(known))
 
 
@@ -136,7 +137,7 @@ def entries_used(
     datasets = {(each.key, each.snapshot) for each in gathered.measures}
     for selection in selections:
         if isinstance(selection, ProposedQuote):
-            entry = scope.entry("source", selection.key)
+            entry = document_entry(scope, selection.key)
             revision = selection.revision
             known = (selection.key, revision, selection.part_id) in parts
         else:
@@ -208,7 +209,7 @@ class _Builder:
         self._evidence = evidence
         self._engine = engine
         self._facts: list[Fact] = []
-        self._sources: dict[tuple[str, str], SourceReference] = {}
+        self._references: dict[tuple[str, str], Reference] = {}
         self._executions: list[Execution] = []
         self._previews: dict[QueryName, tuple[Preview, Plan]] = {}
         self._cells: list[ValueReference] = []
@@ -218,27 +219,7 @@ class _Builder:
     def add_quote(self, selection: ProposedQuote, entry: ScopeEntry) -> None:
         """Resolve a quotation from the pinned text."""
         document = self._evidence.documents[selection.key]
-        part = document.manifest.part(selection.part_id)
-        if part is None or document.manifest.revision != entry.revision:
-            raise _not_admitted("a selected part")
-        text = resolve_quote(
-            document.text, document.manifest, part.part_id, selection.start, selection.end
-        )
-        self._facts.append(
-            QuoteFact(
-                tenant=self._tenant,
-                key=entry.key,
-                source_id=entry.id,
-                title=entry.title,
-                revision=entry.revision,
-                part_id=part.part_id,
-                ordinal=part.ordinal,
-                start=selection.start,
-                end=selection.end,
-                text=text,
-                page=document.manifest.page(selection.start),
-            )
-        )
+        self._facts.append(quote_fact(self._tenant, selection, entry, document))
         self._use(entry)
 
     def add_value(self, selection: ProposedValue, entry: ScopeEntry) -> None:
@@ -287,7 +268,7 @@ class _Builder:
         """Return everything that was collected; a queried dataset is pinned with its columns."""
         return Selected(
             tuple(self._facts),
-            tuple(self._sources[name] for name in sorted(self._sources)),
+            tuple(self._references[name] for name in sorted(self._references)),
             tuple(self._executions),
             tuple(self._cells),
             tuple(self._with_columns(pin) for pin in gathered),
@@ -301,17 +282,7 @@ class _Builder:
         return self._previews[name]
 
     def _use(self, entry: ScopeEntry) -> None:
-        assert entry.extraction_sha256 is not None
-        assert entry.manifest_sha256 is not None
-        self._sources[entry.kind, entry.key] = SourceReference(
-            kind=entry.kind,
-            id=entry.id,
-            key=entry.key,
-            revision=entry.revision,
-            content_sha256=entry.content_sha256,
-            extraction_sha256=entry.extraction_sha256,
-            manifest_sha256=entry.manifest_sha256,
-        )
+        self._references[entry.kind, entry.key] = reference_of(entry)
 
     def _with_columns(self, pin: Pinned) -> Pinned:
         entry = self._filters.get(pin.key)

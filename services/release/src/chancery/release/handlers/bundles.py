@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import TypeAdapter
 
 from chancery.attest.signing import key_id
 from chancery.authority.release import ReleaseRequest
-from chancery.evidence.answer import Card, Citation, QuoteCitation, Statement
+from chancery.evidence.answer import Card, Statement
 from chancery.evidence.bundle import Bundle, CitedPart, ResultProof, RowsRead, Signature
+from chancery.evidence.citations import Citation, QuoteCitation
+from chancery.evidence.knowledge import KnowledgeManifest
 from chancery.evidence.manifest import Manifest
 from chancery.evidence.receipt import Execution, Receipt
 from chancery.evidence.salts import Salts, derive_salts
 from chancery.kernel.canonical import parse_json, sha256_hex
 from chancery.kernel.errors import Corrupt, Unavailable
+from chancery.release.domain.documents import Document
 from chancery.release.domain.releases import Release
-from chancery.release.domain.selection import Document, Pin
+from chancery.release.domain.selection import Pin
 from chancery.release.errors import SealedRowDamaged
 from chancery.release.ports.stores import CutLog, EvidenceStore, ReleaseStore
 
@@ -26,6 +29,7 @@ _STATEMENTS: Final = TypeAdapter(tuple[Statement, ...])
 _CITATIONS: Final = TypeAdapter(tuple[Citation, ...])
 _CARDS: Final = TypeAdapter(tuple[Card, ...])
 _EXECUTIONS: Final = TypeAdapter(tuple[Execution, ...])
+_Form = TypeVar("_Form", Manifest, KnowledgeManifest)
 _KINDS: Final = ("text", "statements", "citations", "cards", "executions")
 
 
@@ -59,7 +63,8 @@ class Bundles:
             statements=_STATEMENTS.validate_json(contents["statements"]),
             citations=citations,
             cards=_CARDS.validate_json(contents["cards"]),
-            manifests=tuple(document.manifest for document in documents),
+            manifests=_of(Manifest, documents),
+            item_manifests=_of(KnowledgeManifest, documents),
             parts=_parts(documents, citations),
             results=results,
             cut_payload=await self._cut_payload(receipt),
@@ -69,14 +74,15 @@ class Bundles:
         self, release: Release, receipt: Receipt, citations: Sequence[Citation]
     ) -> list[Document]:
         """Return the cited documents in the order in which the citations first use them."""
-        sources = {each.id: each for each in receipt.core.sources if each.kind == "source"}
+        used = {each.name: each for each in receipt.core.references}
         names = dict.fromkeys(
-            each.source_id for each in citations if isinstance(each, QuoteCitation)
+            each.document for each in citations if isinstance(each, QuoteCitation)
         )
         found: list[Document] = []
         for name in names:
-            source = sources[name]
-            pin = Pin(source.key, source.extraction_sha256, source.manifest_sha256)
+            document = used[name]
+            hashes = (document.extraction_sha256, document.manifest_sha256)
+            pin = Pin(name[0], document.key, *hashes)
             found.append(await self.evidence.document(release.tenant, pin))
         return found
 
@@ -142,6 +148,11 @@ def _salts(release: Release, results: Sequence[ResultProof]) -> Salts:
     return salts.model_copy(update={"results": kept})
 
 
+def _of(form: type[_Form], documents: Sequence[Document]) -> tuple[_Form, ...]:
+    manifests = (each.manifest for each in documents)
+    return tuple(manifest for manifest in manifests if isinstance(manifest, form))
+
+
 def _parts(documents: Sequence[Document], citations: Sequence[Citation]) -> tuple[CitedPart, ...]:
     wanted = dict.fromkeys(each.part for each in citations if isinstance(each, QuoteCitation))
     return tuple(_part(documents, part_id) for part_id in wanted)
@@ -149,8 +160,7 @@ def _parts(documents: Sequence[Document], citations: Sequence[Citation]) -> tupl
 
 def _part(documents: Sequence[Document], part_id: str) -> CitedPart:
     for document in documents:
-        manifest: Manifest = document.manifest
-        part = manifest.part(part_id)
+        part = document.parts.part(part_id)
         if part is not None:
             text = part.slice(document.text)
             return CitedPart(part_id=part_id, start=part.start, text=text)

@@ -1,0 +1,109 @@
+"""Documents as release loaded them: pinned texts of sources, items and files, and their facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from chancery.authority.release import Pinned
+from chancery.events.run import ProposedQuote
+from chancery.evidence.answer import QuoteFact
+from chancery.evidence.citations import DocumentKind
+from chancery.evidence.knowledge import KnowledgeManifest, text_manifest
+from chancery.evidence.manifest import Manifest
+from chancery.evidence.quote import resolve_quote
+from chancery.evidence.references import FileReference, ItemReference, Reference, SourceReference
+from chancery.evidence.scope import Scope, ScopeEntry
+from chancery.release.errors import InvalidSelection
+
+DOCUMENT_KINDS: Final[tuple[DocumentKind, ...]] = ("source", "item", "file")
+"""The kinds of resource that have text; their keys never coincide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The pinned text of a source, item or file, and its manifest."""
+
+    manifest: Manifest | KnowledgeManifest
+    text: str
+
+    @property
+    def parts(self) -> Manifest:
+        """Return the manifest as that of a text."""
+        return text_manifest(self.manifest)
+
+
+def document_entry(scope: Scope, key: str) -> ScopeEntry | None:
+    """Return the entry of the document `key`, or None when the run may not use it."""
+    found = (scope.entry(kind, key) for kind in DOCUMENT_KINDS)
+    return next((entry for entry in found if entry is not None), None)
+
+
+def pin_of(entry: ScopeEntry) -> Pinned:
+    """Return what a decision about the entry reads: of an item its evidence roots too."""
+    return Pinned(entry.kind, entry.key, entry.revision)
+
+
+def document_kind(entry: ScopeEntry) -> DocumentKind:
+    """Return the kind of an entry that has text.
+
+    Raises:
+        InvalidSelection: for a dataset, which has none.
+    """
+    match entry.kind:
+        case "source" | "item" | "file":
+            return entry.kind
+        case "dataset":
+            message = "a dataset has no text to quote"
+            raise InvalidSelection(message, code="not_admitted")
+        case _:
+            assert_never(entry.kind)
+
+
+def quote_fact(
+    tenant: str, selection: ProposedQuote, entry: ScopeEntry, document: Document
+) -> QuoteFact:
+    """Return the quotation that a selection names, resolved from the pinned text.
+
+    Raises:
+        UnsupportedSelection, InvalidSelection: it does not stand up.
+        AlteredText: the text is not the one that its manifest describes.
+    """
+    manifest = document.parts
+    part = manifest.part(selection.part_id)
+    if part is None or manifest.revision != entry.revision:
+        message = "a selected part is not part of the run's scope"
+        raise InvalidSelection(message, code="not_admitted")
+    text = resolve_quote(document.text, manifest, part.part_id, selection.start, selection.end)
+    return QuoteFact(
+        tenant=tenant,
+        kind=document_kind(entry),
+        key=entry.key,
+        document_id=entry.id,
+        title=entry.title,
+        revision=entry.revision,
+        part_id=part.part_id,
+        ordinal=part.ordinal,
+        start=selection.start,
+        end=selection.end,
+        text=text,
+        page=manifest.page(selection.start),
+        version_id=None if entry.pin is None else entry.pin.version_id,
+    )
+
+
+def reference_of(entry: ScopeEntry) -> Reference:
+    """Return what the receipt says of an entry that the answer uses."""
+    assert entry.extraction_sha256 is not None
+    assert entry.manifest_sha256 is not None
+    hashes = {
+        "extraction_sha256": entry.extraction_sha256,
+        "manifest_sha256": entry.manifest_sha256,
+    }
+    if entry.pin is not None:
+        return ItemReference(pin=entry.pin, **hashes)
+    revision = {"revision": entry.revision, "content_sha256": entry.content_sha256}
+    if entry.kind == "file":
+        return FileReference.model_validate({"id": entry.id, **revision, **hashes})
+    named = {"kind": entry.kind, "id": entry.id, "key": entry.key}
+    return SourceReference.model_validate({**named, **revision, **hashes})
