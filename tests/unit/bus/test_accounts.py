@@ -54,11 +54,12 @@ def test_only_the_producer_of_a_subject_reaches_it() -> None:
 
 
 @pytest.mark.req("EV-1")
-def test_only_the_gateway_asks_and_commands() -> None:
+def test_only_the_gateway_asks_and_commands_and_only_the_operator_touches_what_is_parked() -> None:
     asked = [each for each in CROSSING if each.subject.startswith(("command.", "query."))]
 
     assert len(asked) == len(topology.REQUESTS)
-    assert {each.clients for each in asked} == {("GATEWAY",)}
+    assert {each.clients for each in asked if "parked" in each.subject} == {(LOG,)}
+    assert {each.clients for each in asked if "parked" not in each.subject} == {("GATEWAY",)}
     assert all(each.owner == account_of(item.server) for each, item in zip(
         sorted(asked, key=lambda each: each.subject),
         sorted(topology.REQUESTS, key=lambda item: item.subject),

@@ -48,6 +48,6 @@ def test_a_consumer_of_everything_has_no_filter() -> None:
 
 
 def test_a_service_needs_the_streams_it_reads_and_writes() -> None:
-    assert streams_of("indexing") == {topology.AUTHORITY, topology.INDEX}
+    assert streams_of("indexing") == {topology.AUTHORITY, topology.INDEX, topology.PARKED}
     assert streams_of("ingestion") == {topology.AUTHORITY, topology.INTAKE, topology.OUTCOMES}
     assert topology.INTAKE not in streams_of("release")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chancery.events import commands, queries
+from chancery.events import commands, parked, queries, search
 from chancery.events.requests import Failure, Message
 from chancery.events.topology import REQUESTS
 from chancery.kernel.errors import (
@@ -17,6 +17,9 @@ from chancery.kernel.errors import (
     TooLarge,
     Unavailable,
 )
+
+
+HOMES = (commands, queries, search, parked)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +41,8 @@ def test_a_refusal_comes_back_as_the_same_error(kind: type[ChanceryError]) -> No
 def test_every_request_names_models_that_exist() -> None:
     for topic in REQUESTS:
         for name in (topic.request, topic.reply):
-            model: object = getattr(commands, name, None) or getattr(queries, name, None)
+            found = [vars(home)[name] for home in HOMES if name in vars(home)]
+            model: object = found[0] if found else None
             assert isinstance(model, type), name
             assert issubclass(model, Message), name
 

@@ -40,7 +40,9 @@ class Recorder:
 def test_release_serves_exactly_its_requests() -> None:
     recorder = Recorder()
     wanted = {
-        each.subject: (each.request, each.reply) for each in REQUESTS if each.server == "release"
+        each.subject: (each.request, each.reply)
+        for each in REQUESTS
+        if each.server == "release" and each.clients == ("gateway",)
     }
 
     serve_commands(recorder, Commands.__new__(Commands), Retrying.__new__(Retrying))

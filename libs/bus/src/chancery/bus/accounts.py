@@ -17,14 +17,14 @@ from typing import Final, Literal
 from chancery.bus.connection import API_PREFIX
 from chancery.bus.provision import streams_of
 from chancery.events import topology
-from chancery.events.topology import Consumer, Service
+from chancery.events.topology import Client, Consumer
 from chancery.kernel.canonical import canonical_bytes
 from chancery.kernel.ids import parse_id
 
 LOG: Final = "LOG"
 EDGE: Final = "EDGE"
 ADMIN: Final = "chancery"
-"""The user in LOG that provisions: all-powerful, and no service's."""
+"""The operator's user in LOG, which provisions: all-powerful, and no service's."""
 
 SERVICE_API_PREFIX: Final = "LOG.API"
 """Under what a service finds the JetStream API; an import of the same name is refused."""
@@ -69,9 +69,9 @@ class Access:
     streamed: bool = False
 
 
-def account_of(service: Service) -> str:
-    """Return the name of a service's account."""
-    return service.upper()
+def account_of(party: Client) -> str:
+    """Return the name of a service's account; the operator is the user that provisions."""
+    return LOG if party == "operator" else party.upper()
 
 
 def create_producer(tenant: str, principal: str) -> Producer:

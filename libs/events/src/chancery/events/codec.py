@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from chancery.events import authority, index, intake, release, run
+from chancery.events import authority, index, intake, parked, release, run
 from chancery.events.envelope import SIZE_BYTES_MAX, Envelope, Event, EventData
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import Corrupt
@@ -23,6 +23,7 @@ MODELS: Mapping[str, type[EventData]] = {
         *run.MODELS,
         *release.MODELS,
         *intake.MODELS,
+        *parked.MODELS,
     )
 }
 """Every event type and version that this build reads and writes."""

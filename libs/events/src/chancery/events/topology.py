@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from chancery.events.topology_requests import REQUESTS, command_subject, query_subject
+from chancery.events.topology_requests import (
+    PARKING,
+    REQUESTS,
+    command_subject,
+    query_subject,
+)
 from chancery.events.topology_rows import (
     SERVICES,
+    Client,
     Consumer,
     Producer,
     RequestTopic,
@@ -21,8 +27,10 @@ from chancery.events.topology_rows import (
 )
 
 __all__ = (
+    "PARKING",
     "REQUESTS",
     "SERVICES",
+    "Client",
     "Consumer",
     "Producer",
     "RequestTopic",
@@ -42,6 +50,7 @@ RUNS: Final = "RUNS"
 RELEASES: Final = "RELEASES"
 INTAKE: Final = "INTAKE"
 OUTCOMES: Final = "OUTCOMES"
+PARKED: Final = "PARKED"
 FENCE_SUBJECT: Final = "fence"
 TOLD_SUBJECT: Final = "told.intake-outcome.>"
 
@@ -85,6 +94,11 @@ STREAMS: Final[tuple[Stream, ...]] = (
         append_only=False,
         allow_direct=True,
         republished_to=TOLD_SUBJECT,
+    ),
+    Stream(
+        name=PARKED,
+        subjects=("parked.>",),
+        description="Which parked messages an operator discarded, and why.",
     ),
 )
 
@@ -202,6 +216,11 @@ LAST_NUDGE: Final = b"end"
 def nudge_subject(tenant: str, run_id: str) -> str:
     """Return the core NATS subject that says: there is something new of this run."""
     return f"nudge.{tenant}.{run_id}"
+
+
+def parked_subject(service: Service, tenant: str, parked_id: str) -> str:
+    """Return the literal subject of what is said about one parked message."""
+    return f"parked.{service}.{tenant}.{parked_id}"
 
 
 def intake_subject(tenant: str, principal: str, event_type: str) -> str:
@@ -326,6 +345,16 @@ TOPICS: Final[tuple[Topic, ...]] = (
         "release",
         ("chancery.release.sealed.v1", "release.*.*.sealed", ()),
         ("chancery.release.refused.v1", "release.*.*.refused", ()),
+    ),
+    *(
+        Topic(
+            type="chancery.parked.discarded.v1",
+            stream=PARKED,
+            subject=parked_subject(service, "*", "*"),
+            producer=service,
+            consumers=(),
+        )
+        for service in PARKING
     ),
 )
 """Every event type with its stream, subject, producer and consumers."""

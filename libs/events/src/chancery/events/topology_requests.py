@@ -43,6 +43,23 @@ def _queries(server: Service, *nouns: tuple[str, str, str]) -> tuple[RequestTopi
     )
 
 
+PARKING: Final[tuple[Service, ...]] = ("indexing", "retrieval", "execution", "release")
+"""The services that park messages; ingestion tells the sender of a submission instead."""
+
+
+def _of_operator(server: Service) -> tuple[RequestTopic, ...]:
+    return tuple(
+        RequestTopic(
+            subject=subject, server=server, clients=("operator",), request=request, reply=reply
+        )
+        for subject, request, reply in (
+            (query_subject(server, "parked"), "FindParked", "ParkedEntries"),
+            (command_subject(server, "retry-parked"), "RetryParked", "ParkedRetried"),
+            (command_subject(server, "discard-parked"), "DiscardParked", "DiscardOutcome"),
+        )
+    )
+
+
 REQUESTS: Final[tuple[RequestTopic, ...]] = (
     *_commands(
         "ingestion",
@@ -78,6 +95,7 @@ REQUESTS: Final[tuple[RequestTopic, ...]] = (
         ("sources", "OfWorkspace", "ResourceList"),
         ("source", "OfResource", "ResourceView"),
         ("datasets", "OfWorkspace", "DatasetScope"),
+        ("search-scope", "SearchScopeOf", "SearchScope"),
         ("credential", "OfCredential", "CredentialView"),
         ("policy", "OfWorkspace", "PolicyView"),
         ("run", "OfRun", "Document"),
@@ -87,12 +105,12 @@ REQUESTS: Final[tuple[RequestTopic, ...]] = (
         ("events", "EventsAfter", "EventRows"),
         ("conversation", "OfConversation", "Document"),
     ),
+    *_queries("retrieval", ("search", "Search", "SearchResult")),
     *_queries(
         "execution",
         ("sql", "RunQuery", "QueryResult"),
         ("schema", "PinnedRevision", "DatasetSchema"),
     ),
+    *(topic for server in PARKING for topic in _of_operator(server)),
 )
 """Every request/reply subject."""
-        ("search-scope", "SearchScopeOf", "SearchScope"),
-    *_queries("retrieval", ("search", "Search", "SearchResult")),

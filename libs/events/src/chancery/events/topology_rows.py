@@ -19,6 +19,10 @@ Producer = Service | Literal["edge"]
 """Who produces an event type; the edge are services of others, which only submit."""
 
 
+Client = Service | Literal["operator"]
+"""Who may ask; the operator logs in as the one who provisions, no service does."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
     """A stream as it has to be: file storage, discard new, deny delete and purge.
@@ -75,7 +79,7 @@ class RequestTopic:
 
     subject: str
     server: Service
-    clients: tuple[Service, ...]
+    clients: tuple[Client, ...]
     request: str
     reply: str
 

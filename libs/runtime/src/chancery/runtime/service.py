@@ -25,9 +25,11 @@ from chancery.bus.connection import (
     connection_options,
     translate_errors,
 )
+from chancery.events.parked import DiscardParked, FindParked, RetryParked
 from chancery.events.requests import Message, Request
-from chancery.events.topology import Consumer
+from chancery.events.topology import Consumer, command_subject, query_subject
 from chancery.events.topology import Service as ServiceName
+from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import Unavailable
 from chancery.runtime import telemetry
 from chancery.runtime.background import Background
@@ -36,7 +38,10 @@ from chancery.runtime.health import Readiness, ReadyCheck, management_applicatio
 from chancery.runtime.http import serving
 from chancery.runtime.logging import get_logger
 from chancery.runtime.metrics import Metrics, create_metrics
-from chancery.runtime.parking import Parking
+from chancery.runtime.parked import Keeper
+from chancery.runtime.parked_desk import create_desk
+from chancery.runtime.parked_rows import ParkedRows
+from chancery.runtime.parking import Parking, PostgresParking
 from chancery.runtime.responder import CONCURRENCY, Responder
 from chancery.runtime.settings import ServiceSettings
 from chancery.runtime.worker import Worker, WorkerSpec, decoded
@@ -73,6 +78,7 @@ class Service:
     _bus: Connection | None = None
     _workers: list[WorkerSpec] = field(default_factory=list[WorkerSpec])
     _responders: list[Responder[Any, Any]] = field(default_factory=list[Responder[Any, Any]])
+    _keepers: list[Keeper] = field(default_factory=list[Keeper])
     _backgrounds: list[Background] = field(default_factory=list[Background])
     _readiness: Readiness = field(default_factory=Readiness)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -166,6 +172,10 @@ class Service:
         self._backgrounds.append(loop)
         self._readiness.checks[f"background {name}"] = _reason_of(loop)
 
+    def keeper(self, keeper: Keeper) -> None:
+        """Show an operator what `keeper` keeps back beside the parked messages."""
+        self._keepers.append(keeper)
+
     def ready_check(self, name: str, check: ReadyCheck) -> None:
         """Make readiness depend on `check`, which returns a reason or None."""
         self._readiness.checks[name] = check
@@ -183,6 +193,7 @@ class Service:
         """
         opened = self._require_open()
         await provision.check(opened.connection, self.name)
+        self._serve_parked(opened)
         application = management_application(self._readiness, opened.metrics)
         with self._signals():
             async with serving(
@@ -194,6 +205,27 @@ class Service:
                 await self._work(opened)
         if self._failure is not None:
             raise self._failure
+
+    def _serve_parked(self, opened: Opened) -> None:
+        """Let an operator look at, retry and discard what the workers park in the database."""
+        parking = next(
+            (spec.parking for spec in self._workers if isinstance(spec.parking, PostgresParking)),
+            None,
+        )
+        if parking is None:
+            return
+        desk = create_desk(
+            self.name,
+            opened.connection,
+            ParkedRows(parking.pool, parking.schema),
+            self._workers,
+            keepers=self._keepers,
+            clock=SystemClock(),
+        )
+        name = self.name
+        self.responder(query_subject(name, "parked"), FindParked, desk.find)
+        self.responder(command_subject(name, "retry-parked"), RetryParked, desk.retry)
+        self.responder(command_subject(name, "discard-parked"), DiscardParked, desk.discard)
 
     async def _work(self, opened: Opened) -> None:
         workers = self._create_workers(opened)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 import typer.exceptions
 
-from chancery.client.command import finding, governance
+from chancery.client.command import finding, governance, operating
 from chancery.client.command.options import AsJson, DataDir, WorkspaceName
 from chancery.client.command.output import EXIT_USAGE, speaking, tell_error
 from chancery.events.authority import Visibility
@@ -338,6 +338,7 @@ def config_show(*, as_json: AsJson = False) -> None:
 
 finding.register(app)
 governance.register(app)
+operating.register(app)
 
 
 def main() -> None:

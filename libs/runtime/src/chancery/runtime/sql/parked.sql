@@ -13,5 +13,7 @@ CREATE TABLE parked (
     payload bytea NOT NULL,
     parked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     resolved_at timestamptz,
+    resolution text CHECK (resolution IN ('retried', 'discarded')),
+    note text,
     UNIQUE (stream, sequence, consumer)
 );

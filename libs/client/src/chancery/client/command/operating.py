@@ -1,0 +1,87 @@
+"""The commands of who runs the system: what is parked, and whether everything fits together."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from chancery.client.command.options import AsJson, DataDir
+from chancery.client.command.output import speaking
+
+Name = Annotated[str, typer.Argument(help="Its name, as `parked ls` shows it.")]
+OfService = Annotated[str | None, typer.Option("--service", help="Only of this service.")]
+OfConsumer = Annotated[str | None, typer.Option("--consumer", help="Only of this consumer.")]
+ForReason = Annotated[str | None, typer.Option("--reason", help="Only for this reason code.")]
+
+parked = typer.Typer(help="Messages that were set aside.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the command line."""
+    app.add_typer(parked, name="parked")
+
+
+@parked.command("ls")
+def parked_ls(
+    *,
+    service: OfService = None,
+    consumer: OfConsumer = None,
+    reason: ForReason = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Those that were retried or discarded, too.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what no retry could help, and what a projection could not fold."""
+    from chancery.client.command.parked import Wanted, run_list
+
+    wanted = Wanted(service, consumer, reason, is_resolved_too=everything)
+    with speaking(as_json=as_json):
+        raise typer.Exit(asyncio.run(run_list(wanted, data_dir, as_json=as_json)))
+
+
+@parked.command("show")
+def parked_show(name: Name, *, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Show the envelope of one: ids, numbers and hashes, never content."""
+    from chancery.client.command.parked import run_show
+
+    with speaking(as_json=as_json):
+        asyncio.run(run_show(name, data_dir, as_json=as_json))
+
+
+@parked.command("retry")
+def parked_retry(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names as `parked ls` shows them.")
+    ] = None,
+    *,
+    service: OfService = None,
+    consumer: OfConsumer = None,
+    reason: ForReason = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let the owner handle them again; exits with 1 when one failed again."""
+    from chancery.client.command.parked import Wanted, run_retry
+
+    wanted = Wanted(service, consumer, reason)
+    with speaking(as_json=as_json):
+        raise typer.Exit(asyncio.run(run_retry(names or (), wanted, data_dir, as_json=as_json)))
+
+
+@parked.command("discard")
+def parked_discard(
+    name: Name,
+    *,
+    reason: Annotated[str, typer.Option(help="Why, in your own words; it is published.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give one up for good; never an event of AUTHORITY."""
+    from chancery.client.command.parked import run_discard
+
+    with speaking(as_json=as_json):
+        asyncio.run(run_discard(name, reason, data_dir, as_json=as_json))

@@ -1,0 +1,5 @@
+-- How a parked message ended, and in whose words when it was discarded.
+
+ALTER TABLE execution.parked
+    ADD COLUMN resolution text CHECK (resolution IN ('retried', 'discarded')),
+    ADD COLUMN note text;
