@@ -96,6 +96,18 @@ class AmbushedCuts:
         return await self.real.payload(sequence)
 
 
+class Oblivious(Position):
+    """Waits as the real one, and does not remember what was read of the log."""
+
+    def __init__(self, real: Position) -> None:
+        super().__init__()
+        self.real = real
+
+    async def wait(self, sequence: int, *, timeout_s: float) -> None:
+        """Return once the real one has passed `sequence`."""
+        await self.real.wait(sequence, timeout_s=timeout_s)
+
+
 @dataclass(slots=True)
 class UnfencedDesk:
     """A desk that takes a cut for granted that nobody published."""
@@ -225,8 +237,9 @@ class Rounds:
         handler, position = self.world.parts.seal, self.world.parts.authority.position
         sealer = handler.ending.sealer
         cuts = AmbushedCuts(sealer.cuts, ambush, position, self.is_protected)
-        desk = sealer.desk if self.is_protected else UnfencedDesk(sealer.desk)
-        ending = replace(handler.ending, sealer=replace(sealer, cuts=cuts, desk=desk))
+        if not self.is_protected:
+            sealer = replace(sealer, desk=UnfencedDesk(sealer.desk), position=Oblivious(position))
+        ending = replace(handler.ending, sealer=replace(sealer, cuts=cuts))
         admitted = await self.world.admitted(run_id)
         data = RunProposed(
             run_id=run_id,

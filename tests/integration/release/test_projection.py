@@ -239,9 +239,10 @@ async def test_either_end_of_the_log_lies_above_what_was_acknowledged(
         acknowledged = await fill(bus, 2)
         clock = SystemClock()
 
-        leader = await ask_leader(bus)
+        created = (await last_sequence(bus, AUTHORITY)).created
+        leader = await ask_leader(bus, created)()
         fence = await raise_fence(bus, clock)
-        chosen = await (await log_end_reader(bus, clock))()
+        chosen = await (await log_end_reader(bus, clock, Position()))()
 
         assert leader == acknowledged
         assert (fence, chosen) == (acknowledged + 1, acknowledged + 1)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.kernel.errors import Unavailable
-from chancery.release.errors import BehindLog
+from chancery.release.errors import BehindLog, LogRegressed
 from chancery.release.handlers.barrier import Barrier
 from chancery.release.ports.position import Position
 from chancery.testkit.waiting import eventually
@@ -48,8 +48,15 @@ async def settle() -> None:
         await turn
 
 
-def barrier_over(log: SlowLog, passed: int = 1_000_000) -> Barrier:
-    return Barrier(log.read_end, Position(passed))
+class Passed(Position):
+    """The position of a projection that passes every end at once."""
+
+    async def wait(self, sequence: int, *, timeout_s: float) -> None:
+        self.advance(sequence)
+
+
+def barrier_over(log: SlowLog) -> Barrier:
+    return Barrier(log.read_end, Passed())
 
 
 async def test_a_waiter_does_not_share_a_read_that_is_on_its_way() -> None:
@@ -116,7 +123,7 @@ async def test_a_failed_read_fails_all_who_shared_it_and_not_the_next() -> None:
             raise outcome
         return outcome
 
-    barrier = Barrier(read_end, Position(10))
+    barrier = Barrier(read_end, Passed())
 
     with pytest.raises(Unavailable):
         await barrier.pass_through()
@@ -133,6 +140,20 @@ async def test_a_projection_that_stays_behind_is_unavailable() -> None:
         await barrier.pass_through()
     barrier.position.advance(5)
     assert await barrier.pass_through() == 5
+
+
+async def test_an_end_before_what_was_read_is_another_log_and_nothing_is_told() -> None:
+    ends = [7, 6, 7]
+
+    async def read_end() -> int:
+        return ends.pop(0)
+
+    barrier = Barrier(read_end, Position(7))
+
+    assert await barrier.pass_through() == 7
+    with pytest.raises(LogRegressed):
+        await barrier.pass_through()
+    assert await barrier.pass_through() == 7
 
 
 @given(st.lists(st.sampled_from(["call", "append", "answer"]), max_size=40))

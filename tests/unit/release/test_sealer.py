@@ -29,7 +29,7 @@ from chancery.release.domain.releases import Release
 from chancery.release.domain.runs import PolicyPin, Run
 from chancery.release.domain.sealing import Cut, SealedRows
 from chancery.release.domain.snapshot import CutSnapshot, Snapshot
-from chancery.release.errors import AlreadySealed
+from chancery.release.errors import AlreadySealed, LogRegressed
 from chancery.release.handlers.sealer import ATTEMPTS_MAX, Sealer
 from chancery.release.ports.position import Position
 
@@ -183,13 +183,20 @@ class Open:
         return CutSnapshot(snapshot, entries, b"d" * 32, 1)
 
 
+class Passed(Position):
+    """A position behind every cut that the projection has passed at once."""
+
+    async def wait(self, sequence: int, *, timeout_s: float) -> None:
+        self.advance(sequence)
+
+
 def sealer(stage: Stage) -> Sealer:
     return Sealer(
         stage,
         stage,
         stage,
         stage,
-        Position(1_000_000),
+        Passed(),
         key=SigningKey(bytes(range(32))),
         on_sealed=lambda: None,
     )
@@ -314,3 +321,14 @@ async def test_every_attempt_to_seal_draws_a_fresh_key() -> None:
 
     assert first.sealed[0].keys.key != second.sealed[0].keys.key
     assert first.sealed[0].receipt_sha256 == second.sealed[0].receipt_sha256
+
+
+async def test_a_cut_before_what_was_read_of_the_log_seals_nothing() -> None:
+    stage = Stage()
+    shrunk = sealer(stage)
+    shrunk.position.advance(11)
+
+    with pytest.raises(LogRegressed):
+        await shrunk.seal(draft())
+
+    assert (stage.cuts, stage.sealed) == ([10], [])

@@ -109,7 +109,8 @@ async def create_parts(resources: Resources) -> Parts:
     authority, index = _projectors(resources)
     await authority.prepare()
     await index.prepare()
-    barrier = Barrier(await log_end_reader(resources.bus, SystemClock()), authority.position)
+    position = authority.position
+    barrier = Barrier(await log_end_reader(resources.bus, SystemClock(), position), position)
     return _assembled(resources, authority, index, barrier)
 
 

@@ -13,6 +13,8 @@ Tree::
     └── AlreadySealed      another release of the generation was first
     Unavailable
     ├── BehindLog          the projection has not passed a position in time
+    ├── LogRegressed       the log ends before what was read of it: another store was restored
+    ├── LogUnchecked       the bus was away, and its log was not compared since
     └── NotTheWriter       the checkpoint was moved by another process
     Corrupt
     ├── DigestDiffers      a rebuilt projection was not built from the same messages
@@ -71,6 +73,18 @@ class BehindLog(Unavailable):
     """The projection has not passed a position of the log in time; nothing was decided."""
 
     code = "projection_behind"
+
+
+class LogRegressed(Unavailable):
+    """The log ends before what this process has read of it; nothing that it says may be told."""
+
+    code = "log_regressed"
+
+
+class LogUnchecked(Unavailable):
+    """The bus was away; whether it came back with the same log is not known yet."""
+
+    code = "log_unchecked"
 
 
 class NotTheWriter(Unavailable):

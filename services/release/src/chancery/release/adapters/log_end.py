@@ -1,7 +1,11 @@
-"""Where the authority log ends: the leader's answer on one node, a fence on replicated streams."""
+"""Where the authority log ends: the leader's answer on one node, a fence on replicated streams.
+
+After a reconnect nobody is told an end until the projector has found the log to be the right one.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 
 from pydantic import BaseModel
@@ -15,7 +19,9 @@ from chancery.events.topology import AUTHORITY, FENCE_SUBJECT
 from chancery.kernel.clock import Clock
 from chancery.kernel.ids import random_id
 from chancery.release.domain.stages import SOURCE
+from chancery.release.errors import LogRegressed, LogUnchecked
 from chancery.release.ports import ReadEnd
+from chancery.release.ports.position import Position
 
 FENCE_TTL_S = 3600
 TIMEOUT_S = 2.0
@@ -28,25 +34,44 @@ class _Config(BaseModel):
 
 class _StreamInfo(BaseModel):
     config: _Config
+    created: datetime
 
 
-async def log_end_reader(connection: Connection, clock: Clock) -> ReadEnd:
+async def log_end_reader(connection: Connection, clock: Clock, position: Position) -> ReadEnd:
     """Return the read that a barrier rests on, as the stream's replication demands it.
 
     Raises:
         Unavailable: the stream's leader does not answer.
     """
     info = await connection.api(f"STREAM.INFO.{AUTHORITY}", None, _StreamInfo)
+    is_single = info.config.num_replicas == 1
+    ask = (
+        ask_leader(connection, info.created)
+        if is_single
+        else partial(raise_fence, connection, clock)
+    )
 
-    if info.config.num_replicas == 1:
-        return partial(ask_leader, connection)
-    return partial(raise_fence, connection, clock)
+    async def read() -> int:
+        end = await ask()
+        if connection.generation != position.generation:
+            message = "the log has not been compared since the bus was away; retry in a moment"
+            raise LogUnchecked(message)
+        return end
+
+    return read
 
 
-async def ask_leader(connection: Connection) -> int:
-    """Return the leader's last sequence: exact on a stream that has one copy."""
-    state = await last_sequence(connection, AUTHORITY, timeout_s=TIMEOUT_S)
-    return state.last
+def ask_leader(connection: Connection, created: datetime) -> ReadEnd:
+    """Return a read of the leader's last sequence: exact on a stream that has one copy."""
+
+    async def read() -> int:
+        state = await last_sequence(connection, AUTHORITY, timeout_s=TIMEOUT_S)
+        if state.created != created:
+            message = "the authority log was created again; nothing of it was read yet"
+            raise LogRegressed(message)
+        return state.last
+
+    return read
 
 
 async def raise_fence(connection: Connection, clock: Clock) -> int:

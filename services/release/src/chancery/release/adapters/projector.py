@@ -40,6 +40,8 @@ _READ_CHECKPOINT = _QUERIES["read_checkpoint"]
 _log = get_logger("chancery.release")
 
 BATCH_MESSAGES = 200
+IDLE_S = 0.25
+"""How long after a reconnect the log may go uncompared; until then nothing is told."""
 STANDBY_POLL_S = 0.01
 STANDBY_IDLE_S = 0.25
 
@@ -98,11 +100,12 @@ class Projector:
             self.is_writer = True
             await db.execute(_RELAX_COMMIT)
             while True:
-                # Again when a rebuilt table set went live.
+                # Again when a rebuilt table set went live, and after each reconnect: a server that
+                # was away may come back with another log.
                 await self._follow(db, await self._check(db))
 
     async def _check(self, db: Connection) -> Checkpoint:
-        stream = self.consumer.stream
+        stream, generation = self.consumer.stream, self.bus.generation
         state = await last_sequence(self.bus, stream)
         with translate_errors():
             created = to_text(state.created)
@@ -115,11 +118,12 @@ class Projector:
         identity = LogIdentity(state.created, state.last, anchor)
         check_log(checkpoint.mark, checkpoint.stream_created, identity, stream=stream)
         self.position.advance(checkpoint.mark.sequence)
+        self.position.generation = generation
         self.pending = state.last - checkpoint.mark.sequence
         return checkpoint
 
     async def _follow(self, db: Connection, checkpoint: Checkpoint) -> None:
-        """Follow for ever, or until another table set is live.
+        """Follow until another table set is live, or the bus was connected to once more.
 
         Raises:
             NotTheWriter: another process moved the checkpoint.
@@ -136,10 +140,12 @@ class Projector:
         if self.drain is not None:
             await self.drain(db, checkpoint.table_set, mark)
         turn = Turn(db, checkpoint.table_set, self.new_applier(), self.name)
-        reader = PullReader(self.bus, self.consumer)
+        reader = PullReader(self.bus, self.consumer, idle_s=IDLE_S)
         self.has_read = self.pending == 0
         async with aclosing(reader.read(mark.sequence)) as batches:
             async for batch in batches:
+                if self.bus.generation != self.position.generation:
+                    return
                 self.has_read = True
                 self.pending = reader.pending
                 for first in range(0, len(batch), BATCH_MESSAGES):
@@ -150,6 +156,8 @@ class Projector:
         """Follow the writer's checkpoint for a moment, closely while somebody waits for it."""
         deadline = asyncio.get_running_loop().time() + STANDBY_IDLE_S
         while asyncio.get_running_loop().time() < deadline:
+            if self.bus.generation != self.position.generation:
+                await self._check(db)
             checkpoint = await db.fetchrow(_READ_CHECKPOINT, self.name)
             if checkpoint is not None:
                 self.position.advance(checkpoint["sequence"])

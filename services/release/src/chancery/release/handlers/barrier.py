@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from chancery.kernel.errors import ChanceryError
+from chancery.release.errors import LogRegressed
 from chancery.release.ports import ReadEnd
 from chancery.release.ports.position import Position
 
@@ -35,7 +36,8 @@ class Barrier:
         """Return the sequence that the projection has now passed.
 
         Raises:
-            Unavailable: the log's leader did not answer, or the projection is behind it.
+            Unavailable: the log's leader did not answer, the projection is behind it, or the log
+                ends before what was read of it.
         """
         outcome: _Outcome = None
         while outcome is None:
@@ -55,7 +57,7 @@ class Barrier:
             async with self._turn:
                 # From here on nobody joins: the read is being sent.
                 self._unsent = None
-                shared.set_result(await self.read_end())
+                shared.set_result(await self._read())
         except ChanceryError as error:
             shared.set_result(error)
         finally:
@@ -64,3 +66,19 @@ class Barrier:
             if not shared.done():
                 shared.set_result(None)
         return shared.result()
+
+    async def _read(self) -> int:
+        # What was read of a log lies before its end, unless somebody restored an older one.
+        seen = self.position.sequence
+        end = await self.read_end()
+        if end < seen:
+            raise regressed(end, seen)
+        return end
+
+
+def regressed(end: int, seen: int) -> LogRegressed:
+    """Return the refusal to believe a log that ends at `end` after `seen` was read of it."""
+    message = (
+        f"the authority log ends at {end}, but {seen} was read of it: another one was restored"
+    )
+    return LogRegressed(message)

@@ -31,6 +31,7 @@ from chancery.release.domain.runs import Run
 from chancery.release.domain.sealing import Cut, Decided, sealed_rows
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.errors import AlreadySealed, BehindLog
+from chancery.release.handlers.barrier import regressed
 from chancery.release.ports import Nudges
 from chancery.release.ports.position import Position
 from chancery.release.ports.stores import CutLog, ReleaseStore, SealDesk
@@ -118,7 +119,11 @@ class Sealer:
     async def _cut(self, draft: Draft, attempt: int) -> Cut:
         # Step 3. `decided_at` is the database's clock, which step 6 compares with.
         decided_at = await self.desk.clock()
-        return await self.cuts.publish(draft, attempt=attempt, decided_at=decided_at)
+        seen = self.position.sequence
+        cut = await self.cuts.publish(draft, attempt=attempt, decided_at=decided_at)
+        if cut.sequence <= seen:
+            raise regressed(cut.sequence, seen)
+        return cut
 
     async def _decide(self, draft: Draft, cut: Cut) -> _Attempt:
         async with self.desk.transaction(draft.run) as seal:

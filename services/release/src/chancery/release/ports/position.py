@@ -15,9 +15,13 @@ _Waiter: TypeAlias = tuple[int, int, asyncio.Future[None]]
 
 @dataclass(slots=True)
 class Position:
-    """A sequence that only rises; `wait` returns as soon as it has been passed."""
+    """A sequence that only rises; `wait` returns as soon as it has been passed.
+
+    `generation` is of the bus connection for which the log was last found to be the right one.
+    """
 
     sequence: int = 0
+    generation: int = field(default=0, kw_only=True)
     _waiters: list[_Waiter] = field(default_factory=list[_Waiter])
     _order: count[int] = field(default_factory=count)
 
