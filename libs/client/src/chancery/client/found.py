@@ -1,10 +1,12 @@
-"""What a search answers with, as models."""
+"""What a search, and a question in one call, answer with, as models."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from chancery.client.replies import Answered
+from pydantic import JsonValue
+
+from chancery.client.replies import Answered, Citation
 
 
 class Hit(Answered):
@@ -38,3 +40,15 @@ class Found(Answered):
     hits: tuple[Hit, ...]
     coverage: Coverage
     checkpoint: int
+
+
+class Excerpts(Answered):
+    """Exact excerpts with their citations, or (`no_answer`) none and the explanation why."""
+
+    answer: str | None
+    citations: tuple[Citation, ...]
+    no_answer: bool
+    explanation: str | None = None
+    run_id: str
+    generation: int
+    coverage: JsonValue = None

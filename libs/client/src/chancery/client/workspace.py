@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
 from chancery.client.errors import StillOpen
-from chancery.client.found import Found
+from chancery.client.found import Excerpts, Found
 from chancery.client.replies import (
     DatasetSchema,
     Done,
@@ -36,8 +38,10 @@ from chancery.events.authority import (
     Visibility,
 )
 from chancery.kernel.canonical import Json
+from chancery.kernel.ids import random_id
 
 READY_WITHIN_S = 60.0
+ENDED_WITHIN_S = 120.0
 _POLL_S = 0.1
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
@@ -223,6 +227,28 @@ class Workspace:
         """Return the best passages of what the caller may read; `sources` only narrows it."""
         body: dict[str, Json] = {"query": query, "k": k, "sources": list(sources)}
         return (await self._call("POST", "search", Sent(json=body))).read(Found)
+
+    async def excerpts(
+        self,
+        question: str,
+        *,
+        sources: Sequence[str] = (),
+        mode: Literal["rag", "rlm"] = "rag",
+        within_s: float = ENDED_WITHIN_S,
+    ) -> Excerpts:
+        """Ask about documents and return exact excerpts, or none and why.
+
+        Raises:
+            StillOpen: when the run has not ended within `within_s`.
+        """
+        body: dict[str, Json] = {"question": question, "sources": list(sources)}
+        sent = Sent(json=body, idempotency_key=random_id())
+        until = time.monotonic() + within_s
+        while (received := await self._call("POST", mode, sent)).status == HTTPStatus.ACCEPTED:
+            if time.monotonic() > until:
+                message = f"the question was not answered within {within_s:.0f} s"
+                raise StillOpen(message)
+        return received.read(Excerpts)
 
     async def open_conversation(self) -> str:
         """Open a conversation of the caller and return its id."""

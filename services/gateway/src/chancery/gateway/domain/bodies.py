@@ -55,6 +55,9 @@ Day = Annotated[str, Field(pattern=DAY_PATTERN), AfterValidator(_on_the_calendar
 """A day of the calendar, YYYY-MM-DD."""
 
 Question = Annotated[str, AfterValidator(_trimmed)]
+OrderedBounds = Annotated[Bounds, AfterValidator(_ordered)]
+"""How much a run may take."""
+
 """A question, trimmed, of 1 to 4,000 code points."""
 
 
@@ -141,7 +144,7 @@ class MessageBody(Body):
     datasets: Selection = ()
     files: Selection = ()
     mode: Mode = "auto"
-    bounds: Annotated[Bounds, AfterValidator(_ordered)] = Field(default_factory=Bounds)
+    bounds: OrderedBounds = Field(default_factory=Bounds)
 
 
 class CredentialReply(BaseModel):

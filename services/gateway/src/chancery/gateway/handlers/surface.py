@@ -14,6 +14,7 @@ from chancery.gateway.handlers import (
     conversations,
     datasets,
     health,
+    excerpts,
     runs,
     searching,
     serving,
@@ -41,6 +42,7 @@ _ROUTERS = (
     searching.router,
 )
 
+    excerpts.router,
 
 def create_surface(
     edge: Edge,
