@@ -1,0 +1,206 @@
+"""Searching the running system: exact places, today's access, and excerpts in one call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+
+from chancery.client.errors import ProblemError
+from chancery.client.found import Found
+from chancery.client.http import Chancery
+from chancery.events.authority import Visibility
+from chancery.extract.media import PDF
+from tests.e2e.running import System, command
+from tests.e2e.test_documents import DOCUMENTS, FACT, publish
+from tests.e2e.world import World, make_world, send
+
+QUERY = "spare pump hall"
+PAGE = f"# Pumps\n\nAn introduction. {FACT} 𝄞 The end.\n"
+
+
+async def search(world: World, client: Chancery, *sources: str) -> Found:
+    return await client.workspace(world.id).search(QUERY, sources=sources)
+
+
+@contextmanager
+def paused(system: System, service: str) -> Generator[None]:
+    """Stop a service where it stands, and let it go on at the end."""
+    process = system.child(service)
+    assert process is not None
+    process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.req("KO-3", "CL-2")
+@pytest.mark.parametrize("media_type", DOCUMENTS)
+async def test_a_hit_opened_at_its_offsets_is_its_excerpt_in_each_type(
+    world: World, media_type: str
+) -> None:
+    await publish(world, media_type, DOCUMENTS[media_type])
+
+    found = await search(world, world.reader)
+
+    text = await world.reader.workspace(world.id).text("pumps", 1)
+    (hit,) = [hit for hit in found.hits if FACT in hit.excerpt]
+    assert text[hit.start : hit.end] == hit.excerpt
+    check = await send(
+        world.reader,
+        "POST",
+        f"/v1/workspaces/{world.id}/sources/pumps/revisions/1/check",
+        json={"text": FACT},
+    )
+    assert check.json()["verdict"] == "match"
+    if media_type == PDF:
+        assert hit.page is not None
+        assert check.json()["page"] == 3
+        assert check.json()["rectangles"]
+    assert (found.coverage.state, found.coverage.ready) == ("complete", 1)
+
+
+@pytest.mark.req("CL-12")
+async def test_ten_readers_of_one_workspace_find_their_own_sources_only(
+    operator: Chancery, world: World
+) -> None:
+    clients: list[Chancery] = []
+    for number in range(10):
+        name = f"reader{number}-{world.id}"
+        clients.append(operator.acting_with((await operator.issue_credential(name)).token))
+        await operator.workspace(world.id).add_member(name, "reader")
+        await world.document(f"own{number}", PAGE, title=f"Of {number}", access="restricted")
+        await world.desk.grant("sources", f"own{number}", name)
+
+    found = await asyncio.gather(*(search(world, client) for client in clients))
+    publisher = await search(world, world.publisher)
+    refused: set[str] = set()
+    for number, client in enumerate(clients):
+        for source in (f"own{(number + 1) % 10}", "unknown"):
+            with pytest.raises(ProblemError) as error:
+                await search(world, client, source)
+            problem = error.value
+            refused.add(f"{problem.status} {problem.code} {problem.detail} {problem.field}")
+            with pytest.raises(ProblemError):
+                await search(world, client, f"own{number}", source)
+
+    for number, each in enumerate(found):
+        assert {hit.source_id for hit in each.hits} == {f"own{number}"}
+        assert each.coverage.eligible == each.coverage.ready == 1
+        assert f"Of {(number + 1) % 10}" not in each.model_dump_json()
+    assert {hit.source_id for hit in publisher.hits} == {f"own{n}" for n in range(10)}
+    assert len(refused) == 1
+    assert next(iter(refused)).startswith("404 source_not_found")
+
+
+@pytest.mark.req("CL-12")
+@pytest.mark.parametrize("access", ["workspace", "restricted"])
+async def test_a_stale_index_discloses_nothing_of_what_was_revoked(
+    system: System, world: World, access: Visibility
+) -> None:
+    await world.document("pumps", PAGE, access=access)
+    await world.document("open", "The spare pump hall is open.")
+    await world.desk.grant("sources", "pumps", world.reader_name)
+    before = await search(world, world.reader)
+
+    with paused(system, "indexing"):
+        if access == "workspace":
+            await world.desk.withdraw("sources", "pumps")
+        else:
+            await world.desk.revoke_grant("sources", "pumps", world.reader_name)
+        after = await search(world, world.reader)
+
+    assert {hit.source_id for hit in before.hits} == {"pumps", "open"}
+    assert {hit.source_id for hit in after.hits} == {"open"}
+    assert after.coverage.eligible == 1
+    assert FACT not in after.model_dump_json()
+
+
+async def test_a_stranger_and_another_tenant_find_no_workspace(
+    operator: Chancery, world: World
+) -> None:
+    await world.document("pumps", PAGE)
+    other = await operator.issue_credential("eve", tenant=f"t-{world.id}")
+    clients = (world.stranger, operator.acting_with(other.token))
+
+    told: set[tuple[int, str, str]] = set()
+    for client in clients:
+        with pytest.raises(ProblemError) as refused:
+            await search(world, client)
+        told.add((refused.value.status, refused.value.code, refused.value.detail))
+
+    assert len((await search(world, world.reader)).hits) == 1
+    assert told == {(404, "workspace_not_found", "there is no such workspace")}
+
+
+@pytest.mark.req("CL-2")
+async def test_what_cannot_be_searched_is_counted(world: World) -> None:
+    await world.document("pumps", PAGE)
+    await world.desk.declare_source("broken", "Broken")
+    published = await world.desk.publish("broken", b"%PDF-1.7 nothing %%EOF", PDF)
+    status = await world.desk.wait_until_ready("broken", published.revision)
+    assert status.state == "failed"
+
+    found = await search(world, world.reader)
+
+    assert found.coverage.model_dump() == {
+        "state": "incomplete",
+        "eligible": 2,
+        "ready": 1,
+        "pending": 0,
+        "failed": 1,
+        "unavailable": 0,
+    }
+
+
+async def test_the_command_prints_places_and_excerpts(system: System, world: World) -> None:
+    await world.document("pumps", PAGE, title="All about pumps")
+    environment = {**system.environment, "CHANCERY_TOKEN": str(world.reader.transport.token)}
+    arguments = ["search", *QUERY.split(), "-w", world.id]
+
+    shown = await asyncio.to_thread(command, arguments, environment)
+    asked = await asyncio.to_thread(command, [*arguments, "--json"], environment)
+
+    assert (shown.returncode, asked.returncode) == (0, 0)
+    assert f"[1] All about pumps (pumps, revision 1, 0–{len(PAGE)})" in shown.stdout
+    assert FACT in shown.stdout
+    assert json.loads(asked.stdout)["hits"][0]["excerpt"] == PAGE
+
+
+@pytest.mark.req("CR-18")
+async def test_excerpts_are_literal_and_rlm_has_none(world: World) -> None:
+    await world.document("pumps", PAGE)
+    reader = world.reader.workspace(world.id)
+
+    told = await reader.excerpts("Where does the spare pump stand?")
+    off_topic = await reader.excerpts("Who wrote Moby Dick?")
+    rlm = await reader.excerpts("Where does the spare pump stand?", mode="rlm")
+
+    (citation,) = told.citations
+    assert told.answer is not None
+    assert citation.start is not None
+    assert f"“{PAGE[citation.start : citation.end]}”" in told.answer
+    assert FACT in PAGE[citation.start : citation.end]
+    assert (told.no_answer, told.explanation) == (False, None)
+    for each in (off_topic, rlm):
+        assert (each.answer, each.citations, each.no_answer) == (None, (), True)
+        assert each.explanation
+    assert off_topic.explanation != rlm.explanation
+
+
+async def test_searching_another_workspace_finds_nothing_of_this_one(
+    operator: Chancery, world: World
+) -> None:
+    await world.document("pumps", PAGE)
+    other = await make_world(operator, f"{world.id}-b")
+    await other.document("none", "Nothing of the kind.")
+
+    found = await search(other, other.reader)
+
+    assert found.hits == ()
+    assert found.coverage.eligible == 1
