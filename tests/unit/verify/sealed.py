@@ -272,14 +272,14 @@ def sealed_receipt(answer: Answer, salts: Salts, language: Language = "en") -> R
         executions=(execution,),
         values=(ValueReference(fact_id=VALUE.id, result=0, row=0, column=0),),
     )
-    return _receipt(core, salts)
+    return receipt_of(core, salts)
 
 
 def refused_receipt(answer: Answer, salts: Salts, outcome: Outcome, *, cut: bool) -> Receipt:
     """Return the receipt of a refusal."""
     core = build_core(run_record(coverage=cut), answer, salts, outcome=outcome)
     if cut:
-        return _receipt(core, salts)
+        return receipt_of(core, salts)
     return Receipt(core=core, decided_at=DECIDED_AT, publication_sequence=0, read_set=(), cut=None)
 
 
@@ -290,14 +290,14 @@ def bundle(language: Language = "en") -> Bundle:
     receipt = sealed_receipt(answer, salts, language)
     proof = ResultProof.model_validate({"sql": SQL, "preview": preview_of(ROWS), "rows": ROWS})
     documents = [CitedDocument(each.manifest, each.text) for each in reversed(DOCUMENTS)]
-    return _bundle(receipt, salts, answer, documents=documents, results=(proof,))
+    return bundle_of(receipt, salts, answer, documents=documents, results=(proof,))
 
 
 def refused_bundle(outcome: Outcome = "insufficient_evidence", *, cut: bool = True) -> Bundle:
     """Return the bundle of a refusal."""
     salts = derive_salts(SEED, 0)
     answer = Answer(text=explanation(outcome, "en"))
-    return _bundle(refused_receipt(answer, salts, outcome, cut=cut), salts, answer)
+    return bundle_of(refused_receipt(answer, salts, outcome, cut=cut), salts, answer)
 
 
 def without_rows(full: Bundle) -> Bundle:
@@ -311,7 +311,8 @@ def without_rows(full: Bundle) -> Bundle:
     return full.model_copy(update={"salts": salts, "results": results})
 
 
-def _receipt(core: ReceiptCore, salts: Salts) -> Receipt:
+def receipt_of(core: ReceiptCore, salts: Salts) -> Receipt:
+    """Return the receipt around `core`."""
     entries = read_set()
     return Receipt(
         core=core,
@@ -328,7 +329,7 @@ def _receipt(core: ReceiptCore, salts: Salts) -> Receipt:
     )
 
 
-def _bundle(
+def bundle_of(
     receipt: Receipt,
     salts: Salts,
     answer: Answer,
@@ -336,6 +337,7 @@ def _bundle(
     documents: Sequence[CitedDocument] = (),
     results: tuple[ResultProof, ...] = (),
 ) -> Bundle:
+    """Return the signed bundle of a receipt."""
     payload = None
     if receipt.cut is not None:
         payload = cut_payload(receipt.core, salts, receipt.read_set)
