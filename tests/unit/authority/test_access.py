@@ -24,7 +24,7 @@ from chancery.authority.states import (
     TenantState,
     WorkspaceState,
 )
-from chancery.events.authority import ColumnPolicy, Role
+from chancery.events.authority import ColumnPolicy, Measure, Role
 from chancery.kernel.errors import Denied
 from tests.unit.authority.worlds import (
     ASKER,
@@ -176,3 +176,27 @@ def test_filters_of_one_column_allow_the_values_of_any_of_them() -> None:
     assert reader.row_filters == (("region", ("north", 3, "south", True, 1)), ("year", (2026,)))
     assert column_view(dataset, "curator").row_filters == (("region", ("east",)),)
     assert closed.row_filters == (("region", ("north", 3)), ("year", ()))
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize(
+    ("column", "where", "is_hidden"),
+    [
+        ("amount", {}, False),
+        (None, {}, False),
+        ("margin", {}, True),
+        ("Margin", {}, True),
+        ("amount", {"MARGIN": 3}, True),
+        ("st", {}, True),
+        ("amount", {"region": "margin"}, False),
+    ],
+)
+def test_a_measure_that_rests_on_a_hidden_column_is_hidden_with_it(
+    column: str | None, where: dict[str, str | int], is_hidden: bool
+) -> None:
+    measure = Measure(name="m", aggregate="count", column=column, where=where)
+    columns = {each: ColumnPolicy(roles=("admin",)) for each in ("margin", "st.priv")}
+    dataset = replace(DATASET_STATE, columns=columns, measures=(measure,))
+
+    assert column_view(dataset, "reader").hidden_measures == (("m",) if is_hidden else ())
+    assert column_view(dataset, "admin").hidden_measures == ()

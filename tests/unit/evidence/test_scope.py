@@ -155,3 +155,14 @@ def test_coverage_of_a_question_is_bounded_and_grows_with_the_text(
 
     assert 0.0 <= less <= greater <= 1.0
     assert idf_coverage(asked, asked, frequency, total) == (1.0 if asked else 0.0)
+
+
+def test_hidden_measures_stand_in_the_bytes_only_where_there_are_any() -> None:
+    """A scope of a build that did not know them reads the same."""
+    plain = build_scope((entry("a"),))
+    hiding = build_scope((entry("a").model_copy(update={"hidden_measures": ("total",)}),))
+
+    assert b"hidden_measures" not in plain.to_bytes()
+    assert b'"hidden_measures":["total"]' in hiding.to_bytes()
+    assert Scope.from_bytes(hiding.to_bytes()) == hiding
+    assert Scope.from_bytes(plain.to_bytes()).entries[0].hidden_measures == ()

@@ -29,7 +29,7 @@ from chancery.authority.states import (
     TenantState,
     WorkspaceState,
 )
-from chancery.events.authority import ColumnPolicy, RowFilter
+from chancery.events.authority import ColumnPolicy, Measure, RowFilter
 from chancery.events.run import Bounds
 from chancery.evidence.scope import SCOPE_ENTRIES_MAX
 from chancery.release.domain.admission import (
@@ -208,6 +208,10 @@ def test_the_mode_chooses_the_kinds() -> None:
         revisions=(Revision(SHA, "text/csv", 1),),
         columns={"secret": ColumnPolicy(roles=("admin",))},
         row_filters=(RowFilter(roles=("reader",), column="region", allowed=("north",)),),
+        measures=(
+            Measure(name="rows", aggregate="count"),
+            Measure(name="secrets", aggregate="count", column="secret"),
+        ),
     )
     dataset = Resource(dataset_ref("w", "d"), state, frozen=False, entry=None)
 
@@ -217,6 +221,7 @@ def test_the_mode_chooses_the_kinds() -> None:
     (entry,) = result.entries
     assert (entry.kind, entry.hidden_columns) == ("dataset", ("secret",))
     assert entry.row_filters == (("region", ("north",)),)
+    assert entry.hidden_measures == ("secrets",)
 
 
 @pytest.mark.req("CL-1")

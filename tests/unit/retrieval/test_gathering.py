@@ -300,3 +300,24 @@ def test_a_hit_that_no_pin_names_is_dropped_even_if_the_engine_returns_it() -> N
     assert gather_passages([Hit(7, 1, 0, 5)], _PINS, 8) == ()
     assert gather_measures([Hit(7, 1, 0, 0, "total")], _PINS) == ()
     assert len(gather_passages([Hit(next(iter(_PINS)), 1, 0, 5)], _PINS, 8)) == 1
+
+
+@pytest.mark.req("CR-27")
+async def test_a_measure_that_its_asker_may_not_know_of_is_not_found(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    hiding = await world.dataset("orders", _TOTAL, _TOTAL.model_copy(update={"name": "margin"}))
+    entry = _entry(hiding)
+    async with _running(world) as service:
+        for generation, names in ((1, ("total",)), (2, ())):
+            event = await _admit(
+                world,
+                _Ask("total revenue", "data", generation=generation),
+                entry.model_copy(update={"hidden_measures": names}),
+            )
+            await service.gathering.handle(event, attempt=1)
+
+    found = [event.data for event in world.gathered if isinstance(event.data, RunGathered)]
+    assert [sorted(one.name for one in each.measures) for each in found] == [
+        ["margin"],
+        ["margin", "total"],
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -16,7 +17,7 @@ from chancery.authority.states import (
     WorkspaceState,
 )
 from chancery.authority.tokens import proof_hash
-from chancery.events.authority import Cell, Role
+from chancery.events.authority import Cell, Measure, Role
 from chancery.kernel.errors import Denied
 
 _RANKS: dict[str, int] = {"reader": 1, "curator": 2, "publisher": 3, "admin": 4}
@@ -27,10 +28,14 @@ Rows: TypeAlias = tuple[tuple[str, tuple[Cell, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
-    """What a role does not see of a dataset: sorted hidden columns, and filters that all apply."""
+    """What a role does not see of a dataset: sorted hidden columns, and filters that all apply.
+
+    `hidden_measures` are the names of the measures that rest on a hidden column, sorted.
+    """
 
     hidden: tuple[str, ...]
     row_filters: Rows
+    hidden_measures: tuple[str, ...] = ()
 
 
 def authenticate(
@@ -131,7 +136,18 @@ def column_view(dataset: DatasetState, role: Role) -> ColumnView:
             _, values = allowed.setdefault(each.column.lower(), (each.column, {}))
             values.update({(type(cell), cell): cell for cell in each.allowed})
     filters = tuple((column, tuple(values.values())) for column, values in allowed.values())
-    return ColumnView(tuple(hidden), filters)
+    measures = sorted(each.name for each in dataset.measures if _rests_on(each, hidden))
+    return ColumnView(tuple(hidden), filters, tuple(measures))
+
+
+def _rests_on(measure: Measure, hidden: Collection[str]) -> bool:
+    """Return whether a measure names a hidden column, or the whole of a hidden field (`st.priv`).
+
+    A name that hides nothing may be taken for such a field: then the measure is not told of either.
+    """
+    names = {name.lower() for name in (measure.column, *measure.where) if name is not None}
+    taken = {each.lower() for each in hidden}
+    return bool(names & taken) or any(each.partition(".")[0] in names for each in taken)
 
 
 def _hashed(proof: str) -> str:

@@ -108,14 +108,14 @@ class Status(Answered):
 
 
 class Pinned(Answered):
-    """One revision or snapshot with the hashes of its bytes."""
+    """One revision or snapshot with the hashes of its bytes; only a revision tells its size."""
 
     id: str
     title: str
     revision: int
     content_sha256: str
     media_type: str
-    size_bytes: int
+    size_bytes: int | None = None
     state: IndexState
     reason: str | None = None
     extraction_sha256: str | None = None

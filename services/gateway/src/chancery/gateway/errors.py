@@ -32,6 +32,14 @@ class Internal(Unavailable):
 
 
 _UNSUPPORTED = "unsupported_media_type"
+_DECLARED_FIELDS = {
+    "unknown_column": "columns",
+    "invalid_column_type": "columns",
+    "policy_column_missing": "columns",
+    "measure_column_missing": "measures",
+    "invalid_measure": "measures",
+}
+"""What of a dataset's declaration a file does not go with, by the code that says so."""
 _STATUS: tuple[tuple[type[ChanceryError], int], ...] = (
     (SlowBody, 408),
     (Internal, 500),
@@ -42,6 +50,14 @@ _STATUS: tuple[tuple[type[ChanceryError], int], ...] = (
     (Rejected, 422),
     (Unavailable, 503),
 )
+
+
+def snapshot_failed(reason: str) -> SnapshotFailed:
+    """Return the refusal of a recorded snapshot; `reason` is the code, as docs/sql.md lists it."""
+    is_mismatch = reason.endswith("_value_mismatch")
+    field = "columns" if is_mismatch else _DECLARED_FIELDS.get(reason, "content")
+    message = f"the snapshot could not be made into a table ({reason}): change {field}"
+    return SnapshotFailed(message, field=field, code=reason)
 
 
 def status_of(error: ChanceryError) -> int:

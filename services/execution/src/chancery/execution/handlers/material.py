@@ -93,6 +93,8 @@ class Reading:
             entry = case.scope.entry("dataset", measure.key)
             if entry is None or not _is_pinned(entry, measure):
                 continue
+            if measure.name in entry.hidden_measures:
+                continue
             manifest = await self.manifest(case.tenant, measure.manifest_sha256)
             card = manifest.card(measure.name)
             if card is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from chancery.events import queries
 from chancery.events.authority import (
     Declaration,
     Language,
@@ -17,6 +18,7 @@ from chancery.events.authority import (
     Visibility,
 )
 from chancery.events.envelope import Id, Moment
+from chancery.events.index import ResourceKind
 from chancery.events.queries import QUERY_OFFSET_MAX, QUERY_ROWS_MAX
 from chancery.events.run import Bounds, Selection
 from chancery.runtime.sentences import DAY_PATTERN
@@ -195,6 +197,45 @@ class SnapshotReply(BaseModel):
     content_sha256: str
     event_id: str
     state: str
+
+
+class PinnedReply(BaseModel):
+    """A revision or snapshot with the hashes of its bytes; null extraction means not ready.
+
+    Named here one by one: nothing of a dataset's policy reaches a caller by being passed on, nor
+    the size of a file, which tells of the rows and columns that are hidden.
+    """
+
+    kind: ResourceKind
+    key: str
+    id: str
+    title: str
+    revision: int
+    content_sha256: str
+    media_type: str
+    state: queries.IndexState
+    reason: str | None = None
+    extraction_sha256: str | None = None
+    manifest_sha256: str | None = None
+
+    @classmethod
+    def of(cls, pinned: queries.PinnedRevision) -> Self:
+        """Return what a caller is shown of an authorised revision."""
+        return cls.model_validate(pinned.model_dump(include=set(cls.model_fields)))
+
+
+class PinnedSourceReply(PinnedReply):
+    """A revision of a source with the hashes and the size of its bytes."""
+
+    size_bytes: int
+
+
+class SchemaReply(BaseModel):
+    """The columns of a snapshot that the caller may see, and how many of its rows."""
+
+    dataset: PinnedReply
+    columns: tuple[tuple[str, str], ...]
+    rows: int
 
 
 class RectangleReply(BaseModel):

@@ -8,8 +8,14 @@ from contextlib import suppress
 from fastapi import APIRouter, Request, Response
 
 from chancery.events import commands, queries
-from chancery.gateway.domain.bodies import DatasetBody, SnapshotReply, SqlBody
-from chancery.gateway.errors import SnapshotFailed
+from chancery.gateway.domain.bodies import (
+    DatasetBody,
+    PinnedReply,
+    SchemaReply,
+    SnapshotReply,
+    SqlBody,
+)
+from chancery.gateway.errors import SnapshotFailed, snapshot_failed
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
 from chancery.gateway.handlers.uploads import read_upload, store_upload
 from chancery.kernel.errors import NotFound
@@ -21,8 +27,6 @@ QUERYABLE_WITHIN_S = 30.0
 BINARY_TABLE_TYPES = ("application/vnd.apache.parquet", XLSX_TYPE)
 _BINARY = {"type": "string", "format": "binary"}
 _POLL_S = 0.05
-_POLICY = {"hidden_columns", "row_filters"}
-"""What is for the services that apply it: to its caller a hidden column does not exist."""
 
 
 @router.put("/datasets/{dataset}")
@@ -90,22 +94,25 @@ async def publish_snapshot(
     )
 
 
-@router.get("/datasets/{dataset}/snapshots/{number}", response_model_exclude=_POLICY)
+@router.get("/datasets/{dataset}/snapshots/{number}")
 async def read_snapshot(
     ws: PathId, dataset: PathId, number: RevisionNumber, here: Here
-) -> queries.PinnedRevision:
+) -> PinnedReply:
     """Return the pinned hashes of one snapshot."""
-    return await _authorised(here, ws, dataset, number)
+    return PinnedReply.of(await _authorised(here, ws, dataset, number))
 
 
-@router.get("/datasets/{dataset}/schema", response_model_exclude={"dataset": _POLICY})
-async def read_schema(ws: PathId, dataset: PathId, here: Here) -> queries.DatasetSchema:
+@router.get("/datasets/{dataset}/schema")
+async def read_schema(ws: PathId, dataset: PathId, here: Here) -> SchemaReply:
     """Return the columns of the serving snapshot that the caller may see."""
     pinned = await _authorised(here, ws, dataset, None)
     if pinned.extraction_sha256 is None:
         message = "the snapshot cannot be queried yet; ask for its state"
         raise NotFound(message, code="not_extracted")
-    return await here.query("execution", "schema", pinned, queries.DatasetSchema)
+    schema = await here.query("execution", "schema", pinned, queries.DatasetSchema)
+    return SchemaReply(
+        dataset=PinnedReply.of(schema.dataset), columns=schema.columns, rows=schema.rows
+    )
 
 
 @router.post("/query")
@@ -150,6 +157,5 @@ async def _wait_until_queryable(
 async def _state(here: Context, workspace_id: str, dataset_id: str, snapshot: int) -> str:
     pinned = await _authorised(here, workspace_id, dataset_id, snapshot)
     if pinned.state == "failed":
-        message = f"the snapshot could not be made into a table: {pinned.reason}"
-        raise SnapshotFailed(message, field="content")
+        raise snapshot_failed(pinned.reason or SnapshotFailed.code)
     return pinned.state

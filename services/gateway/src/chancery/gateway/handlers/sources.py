@@ -6,7 +6,13 @@ from fastapi import APIRouter, Request, Response
 
 from chancery.events import commands, queries
 from chancery.extract.media import DOCUMENT_TYPES
-from chancery.gateway.domain.bodies import CheckBody, CheckReply, RevisionReply, SourceBody
+from chancery.gateway.domain.bodies import (
+    CheckBody,
+    CheckReply,
+    PinnedSourceReply,
+    RevisionReply,
+    SourceBody,
+)
 from chancery.gateway.domain.media import TEXT_TYPES
 from chancery.gateway.domain.passages import find_passage
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
@@ -108,9 +114,9 @@ async def publish_revision(
 @router.get("/{source}/revisions/{number}")
 async def read_revision(
     ws: PathId, source: PathId, number: RevisionNumber, here: Here
-) -> queries.PinnedRevision:
+) -> PinnedSourceReply:
     """Return the pinned hashes of one revision."""
-    return await _authorised(here, ws, source, number)
+    return PinnedSourceReply.of(await _authorised(here, ws, source, number))
 
 
 @router.get("/{source}/revisions/{number}/text", response_class=Response)

@@ -173,6 +173,7 @@ def scope_entry(snapshot: Snapshot, question: Question, resource: Resource) -> S
         index_sequence=0 if entry is None else entry.sequence,
         hidden_columns=() if view is None else view.hidden,
         row_filters=() if view is None else view.row_filters,
+        hidden_measures=() if view is None else view.hidden_measures,
     )
 
 

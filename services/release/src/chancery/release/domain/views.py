@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from chancery.authority.access import ColumnView
 from chancery.authority.names import AggregateRef
-from chancery.authority.states import ResourceState, SourceState
+from chancery.authority.states import DatasetState, ResourceState, SourceState
+from chancery.events.authority import Measure
 from chancery.events.queries import PinnedRevision, ResourceView
 from chancery.evidence.coverage import CoverageReport
 from chancery.kernel.canonical import Json
@@ -17,8 +18,8 @@ from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.runs import Run
 
 
-def resource_view(resource: Resource) -> ResourceView:
-    """Return what a reader may know of a source or dataset."""
+def resource_view(resource: Resource, view: ColumnView | None = None) -> ResourceView:
+    """Return what a reader may know of a source or dataset; of a dataset, as `view` lets them."""
     state = resource.state
     assert state is not None
     serving = state.serving
@@ -33,7 +34,7 @@ def resource_view(resource: Resource) -> ResourceView:
         revision=len(state.revisions),
         withdrawn=state.withdrawn,
         state=None if serving is None else index_state(_entry_of(resource)),
-        measures=() if is_source else state.measures,
+        measures=() if is_source else _measures(state, view),
     )
 
 
@@ -96,6 +97,11 @@ def run_view(
         "usage": None,
         "detail": run.detail,
     }
+
+
+def _measures(state: DatasetState, view: ColumnView | None) -> tuple[Measure, ...]:
+    hidden = () if view is None else view.hidden_measures
+    return tuple(each for each in state.measures if each.name not in hidden)
 
 
 def _entry_of(resource: Resource) -> IndexEntry | None:

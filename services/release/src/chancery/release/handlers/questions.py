@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chancery.authority.access import column_view, may_read, role_in
+from chancery.authority.access import ColumnView, column_view, has_right, may_read, role_in
 from chancery.authority.names import (
     AggregateRef,
     dataset_ref,
@@ -70,11 +70,13 @@ class Questions:
         entry = resource.entry
         if revision != state.serving:
             entry = await self.reader.index_entry(request.caller.tenant, resource.ref, revision)
-        view = None
+        view = _view_of(visitor, resource)
+        pinned = pinned_revision(resource.ref, state, revision, entry=entry, view=view)
         role = role_in(visitor.principal, state.workspace_id)
-        if isinstance(state, DatasetState) and role is not None:
-            view = column_view(state, role)
-        return pinned_revision(resource.ref, state, revision, entry=entry, view=view)
+        if view is None or pinned.state != "failed" or has_right(role, "publisher"):
+            return pinned
+        # Why a table could not be made can tell of columns and rules that a reader does not see.
+        return pinned.model_copy(update={"reason": None})
 
     async def sources(self, request: Request[OfWorkspace]) -> ResourceList:
         """List the sources of a workspace that the caller may read."""
@@ -85,8 +87,8 @@ class Questions:
 
     async def source(self, request: Request[OfResource]) -> ResourceView:
         """Tell what a reader may know of a source or dataset."""
-        _, resource = await self._resource(request)
-        return resource_view(resource)
+        visitor, resource = await self._resource(request)
+        return resource_view(resource, _view_of(visitor, resource))
 
     async def datasets(self, request: Request[OfWorkspace]) -> DatasetScope:
         """Pin every dataset that serves and that the caller may query."""
@@ -94,10 +96,9 @@ class Questions:
         pins: list[PinnedRevision] = []
         for each in await self._readable(visitor, request.body.workspace_id, "dataset"):
             state = each.state
-            role = role_in(visitor.principal, request.body.workspace_id)
-            if not isinstance(state, DatasetState) or state.serving is None or role is None:
+            view = _view_of(visitor, each)
+            if state is None or state.serving is None or view is None:
                 continue
-            view = column_view(state, role)
             pins.append(
                 pinned_revision(each.ref, state, state.serving, entry=each.entry, view=view)
             )
@@ -162,6 +163,13 @@ class Questions:
         kinds = ("source",) if kind == "source" else ("dataset",)
         found = await self.reader.workspace(visitor.caller.tenant, workspace_id, kinds)
         return [each for each in found if is_readable(visitor, each)]
+
+
+def _view_of(visitor: Visitor, resource: Resource) -> ColumnView | None:
+    """Return what the caller does not see of a dataset; there is nothing of this kind else."""
+    state = resource.state
+    role = None if state is None else role_in(visitor.principal, state.workspace_id)
+    return column_view(state, role) if isinstance(state, DatasetState) and role else None
 
 
 def _view_of(visitor: Visitor, resource: Resource) -> ColumnView | None:

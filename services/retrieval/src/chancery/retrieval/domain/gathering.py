@@ -100,8 +100,17 @@ def gather_passages(
     return tuple(_passage(pin, hit) for _, pin, hit in chosen)
 
 
-def gather_measures(hits: Sequence[Hit], pins: Mapping[int, Pin]) -> tuple[GatheredMeasure, ...]:
-    """Return the best measure cards of the admitted datasets, best first."""
+def hidden_measures(scope: Scope) -> frozenset[tuple[str, str]]:
+    """Return the keys and names of the measures that the caller may not know of."""
+    return frozenset((entry.key, name) for entry in scope.entries for name in entry.hidden_measures)
+
+
+def gather_measures(
+    hits: Sequence[Hit],
+    pins: Mapping[int, Pin],
+    hidden: Collection[tuple[str, str]] = (),
+) -> tuple[GatheredMeasure, ...]:
+    """Return the best measure cards of the admitted datasets, best first; none that is hidden."""
     found = (
         GatheredMeasure(
             key=pin.ref.key,
@@ -110,7 +119,9 @@ def gather_measures(hits: Sequence[Hit], pins: Mapping[int, Pin]) -> tuple[Gathe
             manifest_sha256=pin.manifest_sha256,
         )
         for hit in hits
-        if (pin := pins.get(hit.pin)) is not None and pin.ref.kind == "dataset"
+        if (pin := pins.get(hit.pin)) is not None
+        and pin.ref.kind == "dataset"
+        and (pin.ref.key, hit.name) not in hidden
     )
     return tuple(found)[:MEASURES_MAX]
 

@@ -1,0 +1,95 @@
+"""Datasets at the edge: what its caller is told of a snapshot, and why a file is no table."""
+
+from __future__ import annotations
+
+import pytest
+
+from chancery.events import commands, queries
+from tests.unit.gateway.fakes import World
+
+DATASET = "/v1/workspaces/w/datasets/orders"
+PINNED = queries.PinnedRevision(
+    kind="dataset",
+    key="k",
+    id="orders",
+    title="Orders",
+    revision=1,
+    content_sha256="0" * 64,
+    media_type="text/csv",
+    size_bytes=4711,
+    state="ready",
+    extraction_sha256="1" * 64,
+    manifest_sha256="2" * 64,
+    hidden_columns=("quagmire",),
+    row_filters=(("region", ("quagmire",)),),
+)
+SCHEMA = queries.DatasetSchema(dataset=PINNED, columns=(("id", "BIGINT"),), rows=2)
+OUTCOME = commands.PublishedOutcome(
+    key="k", revision=1, sequence=7, content_sha256="0" * 64, event_id="e", changed=True
+)
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("path", ["snapshots/1", "schema"])
+async def test_policy_is_applied_and_never_told(path: str) -> None:
+    world = World()
+    world.owners.answers["query.release.authorise.v1"] = PINNED
+    world.owners.answers["query.execution.schema.v1"] = SCHEMA
+
+    async with world.client() as client:
+        response = await client.get(f"{DATASET}/{path}")
+
+    assert response.status_code == 200
+    assert "1" * 64 in response.text
+    assert not any(
+        word in response.text
+        for word in ("quagmire", "hidden", "filters", "region", "4711", "size_bytes")
+    )
+
+
+@pytest.mark.req("CR-27")
+async def test_a_query_takes_the_policy_of_its_caller_along() -> None:
+    """The control: what is not told is what the service that executes is given."""
+    world = World()
+    scope = queries.DatasetScope(sequence=1, datasets=(PINNED,))
+    world.owners.answers["query.release.datasets.v1"] = scope
+    world.owners.answers["query.execution.sql.v1"] = queries.QueryResult(json_text="{}")
+
+    async with world.client() as client:
+        response = await client.post("/v1/workspaces/w/query", json={"sql": "SELECT 1"})
+
+    assert (response.status_code, response.text) == (200, "{}")
+    asked = world.owners.asked[-1][1].body
+    assert isinstance(asked, queries.RunQuery)
+    assert asked.datasets[0].hidden_columns == ("quagmire",)
+
+
+@pytest.mark.parametrize(
+    ("reason", "field"),
+    [
+        ("csv_value_mismatch", "columns"),
+        ("xlsx_value_mismatch", "columns"),
+        ("unknown_column", "columns"),
+        ("policy_column_missing", "columns"),
+        ("invalid_measure", "measures"),
+        ("parquet_value_range", "content"),
+    ],
+)
+async def test_a_file_that_is_no_table_is_refused_by_code_and_field(
+    reason: str, field: str
+) -> None:
+    world = World()
+    failed = PINNED.model_copy(update={"state": "failed", "reason": reason})
+    world.owners.answers["query.ingestion.upload-permission.v1"] = commands.Outcome(
+        sequence=1, changed=False
+    )
+    world.owners.answers["command.ingestion.publish-snapshot.v1"] = OUTCOME
+    world.owners.answers["query.release.authorise.v1"] = failed
+
+    async with world.client() as client:
+        response = await client.post(
+            f"{DATASET}/snapshots", content=b"a,b\n1,2\n", headers={"Content-Type": "text/csv"}
+        )
+
+    told = response.json()
+    assert (response.status_code, told["code"], told["field"]) == (422, reason, field)
