@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+import psutil
 import pytest
 from pydantic import JsonValue, TypeAdapter
 
 from chancery.events.queries import PinnedRevision, RunQuery
 from chancery.events.requests import Caller, Message, Request
 from chancery.evidence.manifest import DatasetManifest
-from chancery.execution.handlers.material import Reading
+from chancery.execution.handlers.budget import Budget
+from chancery.execution.handlers.material import Budgets, Reading
 from chancery.execution.handlers.questions import Questions
+from chancery.execution.handlers.turns import TurnLimits, Turns
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import ChanceryError
 from chancery.store.blobs import Blobs, open_blobs
+from chancery.tabular.jobs import Limits
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.snapshot import convert_csv
+from chancery.testkit.waiting import eventually
 
 CSV = b"id,region,amount,margin\n" + b"".join(
     b"%d,%s,%d,%d\n" % (n, b"north" if n % 3 else b"south", n * 10, n) for n in range(120)
@@ -35,6 +41,11 @@ class Stage:
     questions: Questions
     extraction_sha256: str
     manifest_sha256: str
+    size_bytes: int
+
+    def over(self, questions: Questions) -> Stage:
+        """Return the same dataset behind other limits."""
+        return replace(self, questions=questions)
 
     def pinned(self, hidden: tuple[str, ...] = (), filters: Filters = ()) -> PinnedRevision:
         """Return the dataset as release authorises it."""
@@ -62,6 +73,7 @@ class Stage:
         filters: Filters = (),
         offset: int = 0,
         limit: int = 50,
+        principal: str = "ada",
     ) -> dict[str, JsonValue]:
         """Run a statement and return the result, or the refusal as a problem tells it."""
         body = RunQuery(
@@ -72,7 +84,7 @@ class Stage:
             limit=limit,
         )
         try:
-            result = await self.questions.run_query(_request(body))
+            result = await self.questions.run_query(_request(body, principal))
         except ChanceryError as error:
             return {"code": error.code, "detail": error.detail, "field": error.field}
         return RESULT.validate_json(result.json_text)
@@ -84,14 +96,15 @@ CALLER = Caller(tenant="acme", principal="ada", credential_id="c", proof="0" * 6
 B = TypeVar("B", bound=Message)
 
 
-def _request(body: B) -> Request[B]:
+def _request(body: B, principal: str = "ada") -> Request[B]:
+    caller = CALLER.model_copy(update={"principal": principal})
     return Request[B](
-        caller=CALLER, body=body, route="query", idempotency_key="i", request_sha256="0" * 64
+        caller=caller, body=body, route="query", idempotency_key="i", request_sha256="0" * 64
     )
 
 
-async def store(blobs: Blobs) -> tuple[str, str]:
-    """Store the dataset as indexing does; return the hashes of its Parquet and its manifest."""
+async def store(blobs: Blobs) -> tuple[str, str, int]:
+    """Store the dataset as indexing does; return the hashes of Parquet and manifest, the size."""
     made = convert_csv(CSV, {})
     extraction = await blobs.put("acme", made.parquet)
     manifest = DatasetManifest(
@@ -104,15 +117,15 @@ async def store(blobs: Blobs) -> tuple[str, str]:
         columns=tuple((each.name, each.duckdb_type) for each in made.columns),
         cards=(),
     )
-    return extraction, await blobs.put("acme", manifest.to_bytes())
+    return extraction, await blobs.put("acme", manifest.to_bytes()), len(made.parquet)
 
 
 @pytest.fixture
 async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
     blobs = open_blobs(f"file://{tmp_path}")
-    extraction, manifest = await store(blobs)
+    stored = await store(blobs)
     async with WorkerPool() as pool:
-        yield Stage(Questions(Reading(blobs), pool), extraction, manifest)
+        yield Stage(Questions(Reading(blobs), pool), *stored)
 
 
 @pytest.mark.req("CR-23")
@@ -236,3 +249,69 @@ async def test_a_dataset_that_is_not_ready_is_no_table(stage: Stage) -> None:
         await stage.questions.run_query(_request(body))
 
     assert refused.value.code == "sql_unknown_table"
+
+
+SLOW = (
+    "select count(*) from orders a, orders b, orders c, orders d, orders e"
+    " where a.id + b.id + c.id < d.id * e.id"
+)
+QUICK = "select sum(amount) from orders"
+
+
+@pytest.mark.req("KO-3")
+async def test_heavy_statements_of_one_principal_let_those_of_another_through(
+    stage: Stage,
+) -> None:
+    """Eight at once: the first run until they are ended, the others are told to come back."""
+    async with WorkerPool(Limits(query_s=6.0), concurrency=3) as pool:
+        turns = Turns(TurnLimits(running=2, running_each=1, wait_s=3.0))
+        crowded = stage.over(Questions(stage.questions.reading, pool, turns))
+        async with asyncio.TaskGroup() as group:
+            heavy = [group.create_task(crowded.run(SLOW)) for _ in range(8)]
+            await _turn_of_the_loop()
+            quick = [await crowded.run(QUICK, principal="bob") for _ in range(3)]
+            assert not heavy[0].done(), "they did not have to end first"
+
+    assert [each["rows"] for each in quick] == [[["71400"]]] * 3
+    codes = sorted(str(task.result()["code"]) for task in heavy)
+    assert codes == ["sql_timeout"] + 7 * ["sql_too_many_queries"]
+
+
+async def test_a_statement_that_nobody_waits_for_any_more_is_ended(stage: Stage) -> None:
+    async with WorkerPool(Limits(query_s=60.0), concurrency=1) as pool:
+        short = stage.over(Questions(stage.questions.reading, pool, answer_s=0.5))
+        await eventually(lambda: pool.spare_pid is not None, 10)
+        pid = pool.spare_pid
+        assert pid is not None
+
+        refused = await short.run(SLOW)
+        await eventually(lambda: not psutil.pid_exists(pid), 10)
+        after = await stage.over(Questions(stage.questions.reading, pool)).run(QUICK)
+
+    assert refused["code"] == "sql_busy"
+    assert after["rows"] == [["71400"]]
+
+
+@pytest.mark.req("KO-3")
+async def test_snapshots_beyond_what_a_statement_may_load_are_refused(stage: Stage) -> None:
+    reading, size_bytes = stage.questions.reading, stage.size_bytes
+    large_enough = Budgets(small=Budget(1, 1), large=Budget(size_bytes, size_bytes))
+    too_small = Budgets(small=Budget(1, 1), large=Budget(size_bytes, size_bytes - 1))
+
+    async def ask(budgets: Budgets) -> dict[str, JsonValue]:
+        questions = Questions(Reading(reading.blobs, budgets), stage.questions.sql)
+        return await stage.over(questions).run(QUICK)
+
+    refused, answered = await ask(too_small), await ask(large_enough)
+
+    assert (refused["code"], refused["field"]) == ("sql_input_too_large", "sql")
+    assert answered["rows"] == [["71400"]]
+    assert large_enough.large.free_bytes == too_small.large.free_bytes == size_bytes
+    assert large_enough.small.free_bytes == 1
+
+
+async def _turn_of_the_loop() -> None:
+    """Let the other tasks go on."""
+    turned = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(turned.set_result, None)
+    await turned

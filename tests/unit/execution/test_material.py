@@ -9,7 +9,8 @@ import pytest
 from chancery.events.run import Bounds, GatheredPassage, RunAdmitted, RunGathered
 from chancery.evidence.manifest import build_manifest
 from chancery.evidence.scope import ScopeEntry, build_scope
-from chancery.execution.handlers.material import Case, Reading
+from chancery.execution.handlers.budget import Budget
+from chancery.execution.handlers.material import Budgets, Case, Reading
 from chancery.execution.ports import Question
 from chancery.kernel.canonical import sha256_hex
 from chancery.testkit.blobs import MemoryBlobs
@@ -81,7 +82,8 @@ async def reading() -> Reading:
 async def test_a_passage_of_a_pdf_is_known_to_come_from_pages(
     media_type: str, is_paged: bool
 ) -> None:
-    (found,) = await (await reading()).passages(case_of(media_type), gathered())
+    async with (await reading()).passages(case_of(media_type), gathered()) as (found,):
+        pass
 
     assert (found.text, found.is_paged) == (TEXT, is_paged)
 
@@ -89,7 +91,27 @@ async def test_a_passage_of_a_pdf_is_known_to_come_from_pages(
 async def test_a_passage_outside_the_scope_or_of_another_extraction_is_not_read() -> None:
     read = await reading()
 
-    assert await read.passages(case_of("text/plain"), gathered("other")) == ()
     altered = case_of("text/plain", extraction_sha256="d" * 64)
-    assert await read.passages(altered, gathered()) == ()
-    assert len(await read.passages(case_of("text/plain"), gathered())) == 1
+    async with (
+        read.passages(case_of("text/plain"), gathered("other")) as outside,
+        read.passages(altered, gathered()) as other,
+        read.passages(case_of("text/plain"), gathered()) as inside,
+    ):
+        assert (outside, other, len(inside)) == ((), (), 1)
+
+
+@pytest.mark.req("KO-3")
+async def test_a_text_beyond_what_a_run_may_read_is_left_out() -> None:
+    read = await reading()
+    size_bytes = len(TEXT.encode())
+    fits = Reading(read.blobs, Budgets(texts=Budget(size_bytes, size_bytes)))
+    narrow = Reading(read.blobs, Budgets(texts=Budget(size_bytes, size_bytes - 1)))
+    case = case_of("text/plain")
+
+    async with fits.passages(case, gathered()) as whole:
+        assert fits.budgets.texts.free_bytes == 0
+    async with narrow.passages(case, gathered()) as cut:
+        assert narrow.budgets.texts.free_bytes == size_bytes
+
+    assert (len(whole), cut) == (1, ())
+    assert fits.budgets.texts.free_bytes == size_bytes

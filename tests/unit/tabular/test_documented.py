@@ -34,7 +34,14 @@ SCHEMAS = (
     TableSchema("Twin", (column_of("id", "BIGINT"),)),
     TableSchema("TWIN", (column_of("id", "BIGINT"),)),
 )
-OTHER_CODES = {"sql_unknown_table", "sql_ambiguous_table", "sql_busy", "sql_worker_unavailable"}
+OTHER_CODES = {
+    "sql_unknown_table",
+    "sql_ambiguous_table",
+    "sql_busy",
+    "sql_too_many_queries",
+    "sql_input_too_large",
+    "sql_worker_unavailable",
+}
 
 
 def rows(heading: str, width: int) -> list[tuple[str, ...]]:

@@ -11,17 +11,20 @@ from chancery.execution.adapters import ExtractiveSelector, StreamRunLog
 from chancery.execution.handlers.material import Reading
 from chancery.execution.handlers.questions import Questions
 from chancery.execution.handlers.selecting import Selecting
+from chancery.execution.handlers.turns import Turns, turn_limits
 from chancery.execution.ports import Selector, Sql
 from chancery.execution.settings import ExecutionSettings
 from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import Rejected
 from chancery.runtime.parking import Parking, PostgresParking
 from chancery.runtime.service import Service
-from chancery.store.blobs import Blobs, open_blobs
+from chancery.store.blobs import open_blobs
 from chancery.store.pool import PoolLimits, open_pool
 from chancery.tabular.pool import WorkerPool
 
 LIMITS = PoolLimits(connections_max=4)
+ARRIVED_MAX = 256
+"""The statements that are here at a time; what one principal has of them is bounded apart."""
 
 
 def create_selector(model: str) -> Selector:
@@ -37,13 +40,13 @@ def create_selector(model: str) -> Selector:
 
 
 def create_selecting(
-    connection: Connection, blobs: Blobs, sql: Sql, selector: Selector
+    connection: Connection, reading: Reading, sql: Sql, selector: Selector
 ) -> Selecting:
     """Return the handler of gathered runs over these resources."""
     return Selecting(
         log=StreamRunLog(connection),
-        blobs=blobs,
-        reading=Reading(blobs),
+        blobs=reading.blobs,
+        reading=reading,
         selector=selector,
         sql=sql,
         clock=SystemClock(),
@@ -59,7 +62,9 @@ def register(
     workers: int,
 ) -> None:
     """Let `service` select for gathered runs and answer queries about datasets."""
-    service.responder(query_subject("execution", "sql"), RunQuery, questions.run_query)
+    service.responder(
+        query_subject("execution", "sql"), RunQuery, questions.run_query, concurrency=ARRIVED_MAX
+    )
     service.responder(query_subject("execution", "schema"), PinnedRevision, questions.read_schema)
     service.worker(consumer(EXECUTION_RUNS), selecting, parking=parking, workers=workers)
 
@@ -71,7 +76,7 @@ async def serve(settings: ExecutionSettings) -> None:
         Rejected: a setting is missing.
         Unavailable: NATS, PostgreSQL, their topology or the blobs are away.
     """
-    dsn, blobs = settings.require_dsn(), open_blobs(settings.require_blobs_url())
+    dsn, reading = settings.require_dsn(), Reading(open_blobs(settings.require_blobs_url()))
     selector = create_selector(settings.model)
     service = Service("execution", settings)
     async with AsyncExitStack() as stack:
@@ -80,8 +85,8 @@ async def serve(settings: ExecutionSettings) -> None:
             await open_pool(dsn, name="chancery-execution", limits=LIMITS)
         )
         sql = await stack.enter_async_context(WorkerPool(concurrency=settings.queries))
-        selecting = create_selecting(opened.connection, blobs, sql, selector)
+        selecting = create_selecting(opened.connection, reading, sql, selector)
         parking = PostgresParking(pool, "execution")
-        questions = Questions(Reading(blobs), sql)
+        questions = Questions(reading, sql, Turns(turn_limits(settings.queries)))
         register(service, selecting, questions, parking=parking, workers=settings.workers)
         await service.run()

@@ -8,7 +8,10 @@ from chancery.runtime.settings import ServiceSettings
 
 
 class ExecutionSettings(ServiceSettings):
-    """`workers` runs are selected for at a time, `queries` statements run at a time."""
+    """`workers` runs are selected for at a time, `queries` statements run at a time.
+
+    One of `queries` is always left for runs, if there are several.
+    """
 
     workers: int = Field(default=8, ge=1, le=64)
-    queries: int = Field(default=2, ge=1, le=16)
+    queries: int = Field(default=4, ge=1, le=16)

@@ -3,28 +3,61 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 
 from chancery.events.run import GatheredMeasure, GatheredPassage, RunAdmitted, RunGathered
 from chancery.evidence.manifest import DatasetManifest
 from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.execution.domain.tables import Restricted, table_of
-from chancery.execution.errors import UnreadableMaterial
+from chancery.execution.errors import InputTooLarge, UnreadableMaterial
+from chancery.execution.handlers.budget import Budget
 from chancery.execution.ports import OfferedMeasure, Passage, Question
-from chancery.store.blobs import Blobs
+from chancery.runtime.logging import get_logger
+from chancery.store.blobs import Blobs, BlobTooLarge
 from chancery.tabular.jobs import Table
 
 QUESTION_BYTES_MAX = 64 * 1024
 SCOPE_BYTES_MAX = 4 * 1024 * 1024
-TEXT_BYTES_MAX = 64 * 1024 * 1024
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
-PARQUET_BYTES_MAX = 256 * 1024 * 1024
+
+TEXT_BYTES_MAX = 64 * 1024 * 1024
+"""The texts that one run reads, at most; those of all runs take four times that."""
+
+SMALL_BYTES_MAX = 8 * 1024 * 1024
+LARGE_BYTES_MAX = 256 * 1024 * 1024
+"""The snapshots of one statement, at most; the large ones of all statements take twice that.
+
+Small ones have a budget of their own: they are many, and do not wait for a large one.
+"""
 
 PAGED_MEDIA_TYPES = frozenset({"application/pdf"})
 """Documents whose text comes from pages."""
 
 DECODED_HERE_BYTES = 256 * 1024
 """Up to here, decoding a text takes less time than handing it to a thread."""
+
+
+_log = get_logger("chancery.execution")
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """The bytes that all runs and statements of this process may hold at a time."""
+
+    texts: Budget = field(default_factory=lambda: Budget(4 * TEXT_BYTES_MAX, TEXT_BYTES_MAX))
+    small: Budget = field(default_factory=lambda: Budget(16 * SMALL_BYTES_MAX, SMALL_BYTES_MAX))
+    large: Budget = field(default_factory=lambda: Budget(2 * LARGE_BYTES_MAX, LARGE_BYTES_MAX))
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTable:
+    """A snapshot with its restrictions and the hashes of what is read of it."""
+
+    restricted: Restricted
+    extraction_sha256: str
+    manifest_sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +75,7 @@ class Reading:
     """Reads cases, passages, measures and tables from blobs; each is verified by its hash."""
 
     blobs: Blobs
+    budgets: Budgets = field(default_factory=Budgets)
 
     async def case(self, tenant: str, admitted: RunAdmitted) -> Case:
         """Return the run's question and scope.
@@ -61,30 +95,38 @@ class Reading:
             scope=Scope.from_bytes(scope),
         )
 
-    async def passages(self, case: Case, gathered: RunGathered) -> tuple[Passage, ...]:
-        """Return the gathered passages that lie inside the admitted scope, best first."""
-        found: list[Passage] = []
-        texts: dict[str, str] = {}
+    @asynccontextmanager
+    async def passages(
+        self, case: Case, gathered: RunGathered
+    ) -> AsyncGenerator[tuple[Passage, ...]]:
+        """Hold the gathered passages that lie inside the admitted scope, best first.
+
+        Those whose texts no longer fit into what a run may read are left out.
+        """
+        async with self.budgets.texts.share() as share:
+            texts = await self._texts(case, gathered, share.size_bytes)
+            share.shrink(sum(size_bytes for _, size_bytes in texts.values()))
+            yield _passages(case, gathered, {sha: text for sha, (text, _) in texts.items()})
+
+    async def _texts(
+        self, case: Case, gathered: RunGathered, left_bytes: int
+    ) -> dict[str, tuple[str, int]]:
+        """Return the texts that passages lie in, with their sizes, by hash."""
+        texts: dict[str, tuple[str, int]] = {}
         for passage in gathered.passages:
-            entry = case.scope.entry("source", passage.key)
-            sha256 = _pinned_text(entry, passage)
-            if entry is None or sha256 is None:
+            sha256 = _pinned_text(case.scope.entry("source", passage.key), passage)
+            if sha256 is None or sha256 in texts:
                 continue
-            if sha256 not in texts:
-                data = await self.blobs.get(case.tenant, sha256, limit=TEXT_BYTES_MAX)
-                is_long = len(data) > DECODED_HERE_BYTES
-                texts[sha256] = await asyncio.to_thread(_text, data) if is_long else _text(data)
-            found.append(
-                Passage(
-                    key=passage.key,
-                    revision=passage.revision,
-                    part_id=passage.part_id,
-                    span=(passage.start, passage.end),
-                    text=texts[sha256],
-                    is_paged=entry.media_type in PAGED_MEDIA_TYPES,
-                )
-            )
-        return tuple(found)
+            try:
+                data = await self.blobs.get(case.tenant, sha256, limit=left_bytes)
+            except BlobTooLarge:
+                _log.warning("a text was left out", run_id=case.admitted.run_id, sha256=sha256)
+                continue
+            is_long = len(data) > DECODED_HERE_BYTES
+            text = await asyncio.to_thread(_text, data) if is_long else _text(data)
+            texts[sha256] = text, len(data)
+            left_bytes -= len(data)
+        return texts
 
     async def measures(self, case: Case, gathered: RunGathered) -> tuple[OfferedMeasure, ...]:
         """Return the gathered measures of datasets inside the admitted scope, best first."""
@@ -106,13 +148,63 @@ class Reading:
         data = await self.blobs.get(tenant, sha256, limit=MANIFEST_BYTES_MAX)
         return DatasetManifest.from_bytes(data)
 
-    async def table(
-        self, tenant: str, pinned: Restricted, *, extraction_sha256: str, manifest_sha256: str
-    ) -> Table:
-        """Return a snapshot with only what the caller may read of it."""
-        manifest = await self.manifest(tenant, manifest_sha256)
-        parquet = await self.blobs.get(tenant, extraction_sha256, limit=PARQUET_BYTES_MAX)
-        return table_of(pinned, manifest, parquet)
+    @asynccontextmanager
+    async def tables(
+        self, tenant: str, pinned: Sequence[PinnedTable]
+    ) -> AsyncGenerator[list[Table]]:
+        """Hold snapshots, with only what the caller may read of them, within the budgets.
+
+        Raises:
+            InputTooLarge: when they hold more bytes than one statement may load.
+        """
+        async with AsyncExitStack() as stack:
+            yield await self._tables_within(stack, tenant, pinned)
+
+    async def _tables_within(
+        self, stack: AsyncExitStack, tenant: str, pinned: Sequence[PinnedTable]
+    ) -> list[Table]:
+        for budget in (self.budgets.small, self.budgets.large):
+            share = await stack.enter_async_context(budget.share())
+            try:
+                found = await self._tables(tenant, pinned, share.size_bytes)
+            except BlobTooLarge:
+                share.shrink(0)
+                continue
+            share.shrink(sum(len(each.parquet) for each in found))
+            return found
+        message = f"the datasets of one statement may hold {LARGE_BYTES_MAX} bytes; name fewer"
+        raise InputTooLarge(message, field="sql")
+
+    async def _tables(
+        self, tenant: str, pinned: Sequence[PinnedTable], left_bytes: int
+    ) -> list[Table]:
+        found: list[Table] = []
+        for each in pinned:
+            manifest = await self.manifest(tenant, each.manifest_sha256)
+            parquet = await self.blobs.get(tenant, each.extraction_sha256, limit=left_bytes)
+            left_bytes -= len(parquet)
+            found.append(table_of(each.restricted, manifest, parquet))
+        return found
+
+
+def _passages(case: Case, gathered: RunGathered, texts: Mapping[str, str]) -> tuple[Passage, ...]:
+    found: list[Passage] = []
+    for passage in gathered.passages:
+        entry = case.scope.entry("source", passage.key)
+        text = texts.get(_pinned_text(entry, passage) or "")
+        if entry is None or text is None:
+            continue
+        found.append(
+            Passage(
+                key=passage.key,
+                revision=passage.revision,
+                part_id=passage.part_id,
+                span=(passage.start, passage.end),
+                text=text,
+                is_paged=entry.media_type in PAGED_MEDIA_TYPES,
+            )
+        )
+    return tuple(found)
 
 
 def _pinned_text(entry: ScopeEntry | None, passage: GatheredPassage) -> str | None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from chancery.events.queries import DatasetSchema, PinnedRevision, QueryResult, RunQuery
-from chancery.events.requests import Request
+from chancery.events.requests import Caller, Request
 from chancery.execution.domain.tables import visible_schema
-from chancery.execution.handlers.material import Reading
+from chancery.execution.errors import Busy
+from chancery.execution.handlers.material import PinnedTable, Reading
+from chancery.execution.handlers.turns import Turns
 from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.kernel.errors import NotFound
 from chancery.tabular.engine import library_version
@@ -19,8 +22,8 @@ from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.preview import Preview
 from chancery.tabular.schema import fold
 
-AT_ONCE = 4
-"""How many questions hold snapshots in memory; each may be 256 MiB. The others wait."""
+ANSWER_S = 40.0
+"""How long a statement may take with all its waiting: less than its caller waits for the reply."""
 
 
 class Pages(Protocol):
@@ -44,21 +47,26 @@ class Questions:
 
     reading: Reading
     sql: Pages
-    turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    turns: Turns = field(default_factory=Turns)
+    answer_s: float = ANSWER_S
 
     async def run_query(self, request: Request[RunQuery]) -> QueryResult:
         """Run a caller's statement over the authorised datasets that it names.
 
+        Nobody waits any more when `answer_s` is over: the statement is ended then, too.
+
         Raises:
             Rejected: with a stable code, never the engine's text.
+            Unavailable: `sql_too_many_queries` or `sql_busy`.
         """
-        body = request.body
-        named = {fold(name) for name in await self.sql.tables(body.sql)}
-        used = [pinned for pinned in body.datasets if fold(pinned.id) in named and _ready(pinned)]
+        body, caller = request.body, request.caller
         page = Page(body.offset, body.limit)
-        async with self.turn:
-            tables = [await self._table(request.caller.tenant, pinned) for pinned in used]
-            preview = await self.sql.query(body.sql, tables, page=page)
+        async with self._turn(caller):
+            named = {fold(name) for name in await self.sql.tables(body.sql)}
+            used = [each for each in body.datasets if fold(each.id) in named and _ready(each)]
+            pinned = [_pinned(each) for each in used]
+            async with self.reading.tables(caller.tenant, pinned) as tables:
+                preview = await self.sql.query(body.sql, tables, page=page)
         return QueryResult(json_text=canonical_bytes(_result(preview, used, page)).decode())
 
     async def read_schema(self, request: Request[PinnedRevision]) -> DatasetSchema:
@@ -75,30 +83,40 @@ class Questions:
         columns = tuple((column.name, column.duckdb_type) for column in schema.columns)
         rows = manifest.rows
         if pinned.row_filters:
-            rows = await self._visible_rows(request.caller.tenant, pinned)
+            rows = await self._visible_rows(request.caller, pinned)
         return DatasetSchema(dataset=pinned, columns=columns, rows=rows)
 
-    async def _visible_rows(self, tenant: str, pinned: PinnedRevision) -> int:
+    async def _visible_rows(self, caller: Caller, pinned: PinnedRevision) -> int:
         """Count the rows as a query would: a number of all rows tells of the hidden ones."""
-        table = await self._table(tenant, pinned)
-        counting = measure_statement(table.schema, _ROWS)
-        async with self.turn:
+        async with (
+            self._turn(caller),
+            self.reading.tables(caller.tenant, [_pinned(pinned)]) as (table,),
+        ):
+            counting = measure_statement(table.schema, _ROWS)
             preview = await self.sql.query(counting.sql, [table])
         return int(preview.rows[0][0] or "0")
 
-    async def _table(self, tenant: str, pinned: PinnedRevision) -> Table:
-        if pinned.extraction_sha256 is None or pinned.manifest_sha256 is None:
-            raise _not_ready()
-        return await self.reading.table(
-            tenant,
-            pinned,
-            extraction_sha256=pinned.extraction_sha256,
-            manifest_sha256=pinned.manifest_sha256,
-        )
+    @asynccontextmanager
+    async def _turn(self, caller: Caller) -> AsyncGenerator[None]:
+        """Hold a turn of the caller for as long as an answer may take."""
+        try:
+            async with (
+                asyncio.timeout(self.answer_s),
+                self.turns.of((caller.tenant, caller.principal)),
+            ):
+                yield
+        except TimeoutError as error:
+            raise Busy from error
 
 
 def _ready(pinned: PinnedRevision) -> bool:
     return pinned.extraction_sha256 is not None and pinned.manifest_sha256 is not None
+
+
+def _pinned(pinned: PinnedRevision) -> PinnedTable:
+    if pinned.extraction_sha256 is None or pinned.manifest_sha256 is None:
+        raise _not_ready()
+    return PinnedTable(pinned, pinned.extraction_sha256, pinned.manifest_sha256)
 
 
 def _not_ready() -> NotFound:

@@ -19,7 +19,7 @@ from chancery.events.run import (
 )
 from chancery.events.topology import run_subject
 from chancery.evidence.bundle import RowsRead
-from chancery.execution.handlers.material import Case, Reading
+from chancery.execution.handlers.material import Case, PinnedTable, Reading
 from chancery.execution.ports import (
     RunLog,
     Selected,
@@ -95,11 +95,10 @@ class Selecting:
         self, case: Case, gathered: RunGathered
     ) -> tuple[Sequence[Selected], ActivityRecorded]:
         began = time.monotonic()
-        passages, measures = await asyncio.gather(
-            self.reading.passages(case, gathered), self.reading.measures(case, gathered)
-        )
+        measures = await self.reading.measures(case, gathered)
         question = replace(case.question, statistics=_statistics(gathered))
-        selected = await self.selector.select(question, passages, measures)
+        async with self.reading.passages(case, gathered) as passages:
+            selected = await self.selector.select(question, passages, measures)
         activity = _activity(
             gathered, "select", self.selector.name, count=len(selected), began=began
         )
@@ -127,14 +126,10 @@ class Selecting:
         assert entry.extraction_sha256 is not None
         assert entry.manifest_sha256 is not None
         began = time.monotonic()
-        table = await self.reading.table(
-            case.tenant,
-            entry,
-            extraction_sha256=entry.extraction_sha256,
-            manifest_sha256=entry.manifest_sha256,
-        )
+        pinned = PinnedTable(entry, entry.extraction_sha256, entry.manifest_sha256)
         try:
-            preview, rows = await self.sql.query_with_rows(offered.card.sql, table)
+            async with self.reading.tables(case.tenant, [pinned]) as (table,):
+                preview, rows = await self.sql.query_with_rows(offered.card.sql, table)
         except Rejected as error:
             if error.code in TRANSIENT_CODES:
                 # An answer that quietly lost its value would look complete: try the run again.

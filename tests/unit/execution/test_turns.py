@@ -1,0 +1,113 @@
+"""Turns: nobody's statements keep those of others waiting, and too many are refused."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from chancery.execution.errors import Busy, TooManyQueries
+from chancery.execution.handlers.turns import TurnLimits, Turns, turn_limits
+from chancery.kernel.errors import Unavailable
+
+ADA, BOB = ("acme", "ada"), ("acme", "bob")
+
+
+@pytest.mark.req("KO-3")
+async def test_one_principal_leaves_a_turn_for_another() -> None:
+    turns = Turns(TurnLimits(running=3, running_each=2, wait_s=0.01))
+
+    async with turns.of(ADA), turns.of(ADA):
+        with pytest.raises(TooManyQueries):
+            async with turns.of(ADA):
+                pass
+        async with turns.of(BOB):
+            pass
+
+
+async def test_who_waits_for_others_is_told_that_all_are_busy() -> None:
+    turns = Turns(TurnLimits(running=1, running_each=1, wait_s=0.01))
+
+    async with turns.of(ADA):
+        with pytest.raises(Busy) as busy:
+            async with turns.of(BOB):
+                pass
+    async with turns.of(BOB):
+        pass
+
+    assert (busy.value.code, TooManyQueries.code) == ("sql_busy", "sql_too_many_queries")
+    assert issubclass(Busy, Unavailable)
+    assert issubclass(TooManyQueries, Unavailable), "such a refusal says when to come back"
+
+
+async def test_more_than_a_principal_may_hold_is_refused_at_once() -> None:
+    turns = Turns(TurnLimits(running=3, running_each=1, held_each=3, wait_s=60))
+
+    async with asyncio.timeout(5), turns.of(ADA), asyncio.TaskGroup() as group:
+        waiting = [group.create_task(_pass(turns)) for _ in range(2)]
+        await _turn_of_the_loop()
+        with pytest.raises(TooManyQueries) as refused:
+            async with turns.of(ADA):
+                pass
+        for task in waiting:
+            task.cancel()
+    async with turns.of(ADA):
+        pass
+
+    assert "try again" in refused.value.detail
+
+
+async def test_a_hundred_waiting_statements_of_one_do_not_delay_another() -> None:
+    turns = Turns(TurnLimits(running=2, running_each=1, held_each=200, wait_s=60))
+    order: list[str] = []
+
+    async def ask(name: str) -> None:
+        async with turns.of(("acme", name)):
+            await _turn_of_the_loop()
+            order.append(name)
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        for _ in range(100):
+            group.create_task(ask("ada"))
+        await _turn_of_the_loop()
+        group.create_task(ask("bob"))
+
+    assert order.index("bob") < 5
+    assert len(order) == 101
+
+
+async def test_nothing_is_remembered_of_who_has_left() -> None:
+    turns = Turns(TurnLimits(running=1, running_each=1, held_each=1, wait_s=0.01))
+
+    for _ in range(3):
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(turns.of(ADA))
+            with pytest.raises(TooManyQueries):
+                await stack.enter_async_context(turns.of(ADA))
+        with pytest.raises(TimeoutError):
+            async with turns.of(BOB):
+                raise TimeoutError
+
+
+@pytest.mark.parametrize(
+    ("processes", "running", "each"), [(1, 1, 1), (2, 1, 1), (3, 2, 1), (4, 3, 2), (16, 15, 14)]
+)
+def test_processes_are_left_for_runs_and_for_others(
+    processes: int, running: int, each: int
+) -> None:
+    limits = turn_limits(processes)
+
+    assert (limits.running, limits.running_each) == (running, each)
+
+
+async def _pass(turns: Turns) -> None:
+    async with turns.of(ADA):
+        pass
+
+
+async def _turn_of_the_loop() -> None:
+    """Let the other tasks go on."""
+    turned = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(turned.set_result, None)
+    await turned
