@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import uuid
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.kernel.errors import Rejected
-from chancery.kernel.ids import ID_PATTERN, derived_id, parse_id, random_id, resource_key
+from chancery.kernel.ids import ID_PATTERN, NAMESPACE, derived_id, parse_id, random_id, resource_key
 
 
 @given(st.from_regex(ID_PATTERN, fullmatch=True))
@@ -30,6 +31,13 @@ def test_an_id_that_would_break_a_subject_is_refused_by_field(value: str) -> Non
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))
 def test_derived_ids_are_equal_only_for_equal_parts(left: list[str], right: list[str]) -> None:
     assert (derived_id(*left) == derived_id(*right)) == (left == right)
+
+
+@given(st.lists(st.text(), max_size=4))
+def test_a_derived_id_is_the_uuid5_of_its_parts(parts: list[str]) -> None:
+    name = "".join(f"{len(part)}:{part}" for part in parts)
+
+    assert derived_id(*parts) == str(uuid.uuid5(NAMESPACE, name))
 
 
 def test_one_name_in_two_workspaces_has_two_keys() -> None:

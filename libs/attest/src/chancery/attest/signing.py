@@ -7,6 +7,7 @@ made for another purpose never passes for one of a receipt.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from cryptography.exceptions import InvalidSignature
@@ -17,6 +18,8 @@ from chancery.kernel.errors import Rejected
 
 KEY_BYTES: Final = 32
 _CONTEXT: Final = b"chancery.receipt/1\n"
+_KEYS_REMEMBERED: Final = 2
+"""A service signs with one key; making it from its seed costs as much as a signature."""
 
 
 class InvalidKey(Rejected):
@@ -43,7 +46,7 @@ class SigningKey:
     @property
     def public_key(self) -> bytes:
         """Return the 32 bytes of the public key."""
-        return self._private().public_key().public_bytes_raw()
+        return _public_key(self.seed)
 
     @property
     def key_id(self) -> str:
@@ -55,7 +58,7 @@ class SigningKey:
         return self._private().sign(_message(receipt_sha256))
 
     def _private(self) -> Ed25519PrivateKey:
-        return Ed25519PrivateKey.from_private_bytes(self.seed)
+        return _private_key(self.seed)
 
 
 def key_id(public_key: bytes) -> str:
@@ -85,6 +88,16 @@ def public_key_from_hex(text: str) -> bytes:
         InvalidKey: for any other text.
     """
     return _key_bytes(text.strip())
+
+
+@lru_cache(maxsize=_KEYS_REMEMBERED)
+def _private_key(seed: bytes) -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.from_private_bytes(seed)
+
+
+@lru_cache(maxsize=_KEYS_REMEMBERED)
+def _public_key(seed: bytes) -> bytes:
+    return _private_key(seed).public_key().public_bytes_raw()
 
 
 def _message(receipt_sha256: str) -> bytes:

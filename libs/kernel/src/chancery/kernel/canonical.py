@@ -17,10 +17,11 @@ Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[st
 SAFE_INTEGER_MAX = 2**53 - 1
 """The largest integer that canonical JSON carries exactly (RFC 8785, section 3.2.2.3)."""
 
-_FIRST_SURROGATE = "\ud800"
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
+_CONTAINERS = frozenset((dict, list, tuple))
+_PLAIN = frozenset((str, bool, int, type(None), *_CONTAINERS))
 
 
 def canonical_bytes(value: Json) -> bytes:
@@ -32,10 +33,11 @@ def canonical_bytes(value: Json) -> bytes:
         ValueError: for a value that canonical JSON cannot carry.
     """
     if _is_plain(value):
-        text = _ENCODER.encode(value)
-        # Below the surrogates the order of code points is the order of UTF-16 that RFC 8785 wants.
-        if text.isascii() or max(text) < _FIRST_SURROGATE:
-            return text.encode()
+        try:
+            return _ENCODER.encode(value).encode()
+        except UnicodeEncodeError as error:
+            message = "the value has no canonical JSON form"
+            raise ValueError(message) from error
     try:
         return rfc8785.dumps(value)
     except rfc8785.CanonicalizationError as error:
@@ -44,14 +46,40 @@ def canonical_bytes(value: Json) -> bytes:
 
 
 def _is_plain(value: Json) -> bool:
-    """Tell whether Python's own encoder, three times as fast, writes what RFC 8785 demands."""
-    if value is None or isinstance(value, str | bool):
-        return True
-    if isinstance(value, int):
-        return -SAFE_INTEGER_MAX <= value <= SAFE_INTEGER_MAX
-    if isinstance(value, dict):
-        return all(type(key) is str and _is_plain(each) for key, each in value.items())
-    return isinstance(value, list | tuple) and all(map(_is_plain, value))
+    """Tell whether Python's own encoder, three times as fast, writes what RFC 8785 demands.
+
+    Nothing is asked of each leaf alone: the types of a container's values are looked at together.
+    """
+    waiting: list[Json] = [value]
+    for each in waiting:
+        if type(each) is dict:
+            if not _has_plain_keys(each):
+                return False
+            inside = list(each.values())
+        elif type(each) is list or type(each) is tuple:
+            inside = list(each)
+        else:
+            inside = [each]
+        kinds = set(map(type, inside))
+        if int in kinds and not all(map(_is_safe, inside)):
+            return False
+        if not kinds <= _PLAIN:
+            return False
+        if kinds & _CONTAINERS:
+            waiting.extend(item for item in inside if type(item) in _CONTAINERS)
+    return True
+
+
+def _has_plain_keys(value: Mapping[str, Json]) -> bool:
+    # In ASCII the order of code points is the order of UTF-16 that RFC 8785 wants.
+    try:
+        return "".join(value).isascii()
+    except TypeError:
+        return False
+
+
+def _is_safe(value: Json) -> bool:
+    return type(value) is not int or -SAFE_INTEGER_MAX <= value <= SAFE_INTEGER_MAX
 
 
 def sha256_hex(data: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import uuid
 
@@ -13,6 +14,7 @@ ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 NAMESPACE = uuid.UUID("6f1d7a0e-6a5e-5d0b-9c1e-0f6f6368616e")
 """The UUIDv5 namespace of all derived ids; changing it orphans every stored id."""
 
+_NAMESPACE_BYTES = NAMESPACE.bytes
 _ID = re.compile(ID_PATTERN)
 
 
@@ -33,8 +35,14 @@ def derived_id(*parts: str) -> str:
 
     Parts are length-prefixed, so that ("a", "bc") and ("ab", "c") differ.
     """
-    name = "".join(f"{len(part)}:{part}" for part in parts)
-    return str(uuid.uuid5(NAMESPACE, name))
+    name = "".join([f"{len(part)}:{part}" for part in parts])
+    # `uuid.uuid5` does the same, four times as slowly.
+    digest = hashlib.sha1(_NAMESPACE_BYTES + name.encode(), usedforsecurity=False).digest()
+    found = bytearray(digest[:16])
+    found[6] = found[6] & 0x0F | 0x50
+    found[8] = found[8] & 0x3F | 0x80
+    digits = found.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def random_id() -> str:
