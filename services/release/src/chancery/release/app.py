@@ -26,6 +26,8 @@ from chancery.release.adapters.evidence_reader import EvidenceReader
 from chancery.release.adapters.index_rows import IndexApplier
 from chancery.release.adapters.log_end import log_end_reader
 from chancery.release.adapters.projector import Projector
+from chancery.release.adapters.quarantine import quarantines
+from chancery.release.adapters.refolding import refold_waiting
 from chancery.release.adapters.relay import Relay
 from chancery.release.adapters.runs import Runs
 from chancery.release.adapters.sealed import Releases
@@ -189,6 +191,8 @@ def register(service: Service, parts: Parts, pool: Pool, *, workers: int) -> Non
     service.ready_check("authority projection", lambda: _behind(parts.authority))
     service.ready_check("index projection", lambda: _behind(parts.index))
     parking = PostgresParking(pool, "release")
+    for quarantine in quarantines(pool):
+        service.keeper(quarantine)
     for name, handler in (
         (topology.RELEASE_REQUESTED, parts.admit),
         (topology.RELEASE_GATHERED, parts.stages.gathered),
@@ -219,6 +223,7 @@ def _projectors(resources: Resources) -> tuple[Projector, Projector]:
         consumer=consumer(topology.RELEASE_INDEX),
         new_applier=IndexApplier,
         position=Position(),
+        drain=partial(refold_waiting, resources.bus),
     )
     return authority, index
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -93,21 +93,28 @@ def parse_entry_text(text: str) -> IndexEntry:
     return parse_entry(parse_json(text))
 
 
-def _arguments(before: Mark, folded: FoldedIndex) -> list[object]:
-    keys = sorted(folded.entries)
-    entries = [folded.entries[key] for key in keys]
+def entry_arguments(entries: Mapping[RevisionKey, IndexEntry]) -> list[object]:
+    """Return entries as the storing statements take them."""
+    keys = sorted(entries)
+    found = [entries[key] for key in keys]
     return [
-        before.sequence,
-        before.digest,
-        *mark_arguments(folded.mark),
         [key.tenant for key in keys],
         [key.kind for key in keys],
         [key.key for key in keys],
         [key.revision for key in keys],
-        [entry.workspace_id for entry in entries],
-        [entry.state for entry in entries],
-        [entry.sequence for entry in entries],
-        [entry.authority_sequence for entry in entries],
-        [_ENTRY.dump_json(entry).decode() for entry in entries],
+        [entry.workspace_id for entry in found],
+        [entry.state for entry in found],
+        [entry.sequence for entry in found],
+        [entry.authority_sequence for entry in found],
+        [_ENTRY.dump_json(entry).decode() for entry in found],
+    ]
+
+
+def _arguments(before: Mark, folded: FoldedIndex) -> list[object]:
+    return [
+        before.sequence,
+        before.digest,
+        *mark_arguments(folded.mark),
+        *entry_arguments(folded.entries),
         *quarantine_arguments(folded.quarantined),
     ]

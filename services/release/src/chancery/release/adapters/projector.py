@@ -36,12 +36,15 @@ _TRY_LOCK = _QUERIES["try_lock_projection"]
 _RELAX_COMMIT = _QUERIES["relax_commit"]
 _ENSURE_CHECKPOINT = _QUERIES["ensure_checkpoint"]
 _READ_CHECKPOINT = _QUERIES["read_checkpoint"]
+_READ_REDRIVES = _QUERIES["read_redrives"]
+_MARK_REDRIVEN = _QUERIES["mark_redriven"]
 
 _log = get_logger("chancery.release")
 
 BATCH_MESSAGES = 200
 IDLE_S = 0.25
 """How long after a reconnect the log may go uncompared; until then nothing is told."""
+WISHES_S = 0.5
 STANDBY_POLL_S = 0.01
 STANDBY_IDLE_S = 0.25
 
@@ -137,8 +140,7 @@ class Projector:
 
     async def _write(self, db: Connection, checkpoint: Checkpoint) -> None:
         mark = checkpoint.mark
-        if self.drain is not None:
-            await self.drain(db, checkpoint.table_set, mark)
+        wishes = await self._redrive(db, checkpoint)
         turn = Turn(db, checkpoint.table_set, self.new_applier(), self.name)
         reader = PullReader(self.bus, self.consumer, idle_s=IDLE_S)
         self.has_read = self.pending == 0
@@ -146,11 +148,22 @@ class Projector:
             async for batch in batches:
                 if self.bus.generation != self.position.generation:
                     return
+                if await wishes.is_new(db):
+                    return
                 self.has_read = True
                 self.pending = reader.pending
                 for first in range(0, len(batch), BATCH_MESSAGES):
                     mark = await turn.apply(mark, batch[first : first + BATCH_MESSAGES])
                     self.position.advance(mark.sequence)
+
+    async def _redrive(self, db: Connection, checkpoint: Checkpoint) -> _Wishes:
+        """Try what waits in quarantine once more, as at each start."""
+        wishes = _Wishes(self.name)
+        await wishes.is_new(db)
+        if self.drain is not None:
+            await self.drain(db, checkpoint.table_set, checkpoint.mark)
+        await db.execute(_MARK_REDRIVEN, self.name, checkpoint.table_set, wishes.count)
+        return wishes
 
     async def _stand_by(self, db: Connection) -> None:
         """Follow the writer's checkpoint for a moment, closely while somebody waits for it."""
@@ -163,6 +176,26 @@ class Projector:
                 self.position.advance(checkpoint["sequence"])
                 self.has_read = True
             await asyncio.sleep(STANDBY_POLL_S if self.position.is_awaited else STANDBY_IDLE_S / 5)
+
+
+@dataclass(slots=True)
+class _Wishes:
+    """How often an operator asked to try the quarantine again; looked at once in a while."""
+
+    projection: str
+    count: int = 0
+    _next: float = 0.0
+
+    async def is_new(self, db: Connection) -> bool:
+        """Tell whether there is one more than at the look before."""
+        now = asyncio.get_running_loop().time()
+        if now < self._next:
+            return False
+        self._next = now + WISHES_S
+        before = self.count
+        row = await db.fetchrow(_READ_REDRIVES, self.projection)
+        self.count = before if row is None else row["redrives"]
+        return self.count != before
 
 
 @dataclass(frozen=True, slots=True)
