@@ -52,11 +52,12 @@ def _is_plain(value: Json) -> bool:
     """
     waiting: list[Json] = [value]
     for each in waiting:
-        if type(each) is dict:
+        inside: list[Json]
+        if isinstance(each, dict):
             if not _has_plain_keys(each):
                 return False
             inside = list(each.values())
-        elif type(each) is list or type(each) is tuple:
+        elif isinstance(each, list | tuple):
             inside = list(each)
         else:
             inside = [each]
