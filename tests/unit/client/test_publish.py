@@ -33,23 +33,48 @@ class Server:
         """Know the resources of `existing` by their paths below the workspace."""
         self.existing = existing
         self.sent: list[tuple[str, str, Json]] = []
+        self.bulk: dict[str, Json] = {}
+        self.failing: frozenset[str] = frozenset()
+        self.refusing: frozenset[str] = frozenset()
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         """Answer as the gateway does."""
         place = request.url.path.removeprefix("/v1/workspaces/plant/")
         if request.method == "GET" and place.endswith("/status"):
-            return httpx.Response(200, json={"revision": 2, "state": "ready"})
+            failed = place.split("/")[1] in self.failing
+            status = {"state": "failed", "reason": "timeout"} if failed else {"state": "ready"}
+            return httpx.Response(200, json={"revision": 2, **status})
         if request.method == "GET" and place == "sources":
-            return httpx.Response(200, json={"resources": []})
+            return httpx.Response(200, json={"resources": list(self.bulk.values())})
         if request.method == "GET":
             found = self.existing.get(place)
             status = 404 if found is None else 200
             return httpx.Response(status, json=found or {"status": 404})
+        if request.method == "POST" and place == "sources":
+            return self.take(json.loads(request.content)["documents"])
         body = json.loads(request.content) if request.method == "PUT" else None
         self.sent.append((request.method, place, body))
         if request.method == "PUT":
             return httpx.Response(200, json={"sequence": 8, "changed": True})
         return httpx.Response(201, json=PUBLISHED)
+
+    def take(self, documents: list[dict[str, str]]) -> httpx.Response:
+        """Publish a batch: all are indexed at once but those that fail, none that is refused."""
+        told: list[Json] = []
+        for document in documents:
+            name = document["source_id"]
+            self.sent.append(("POST", f"sources/{name}", document["media_type"]))
+            if name in self.refusing:
+                told.append({"source": name, "error": {"code": "not_permitted", "detail": "no"}})
+                continue
+            is_new = name not in self.bulk
+            state = "failed" if name in self.failing else "ready"
+            self.bulk[name] = {"kind": "source", "id": name, "title": name, "revision": 1,
+                               "visibility": "workspace", "withdrawn": False,
+                               "state": state}  # fmt: skip
+            told.append({"source": name, "revision": 1, "visibility": "workspace",
+                         "changed": is_new})  # fmt: skip
+        return httpx.Response(202, json={"documents": told})
 
     def declared(self) -> list[Json]:
         """Return the declarations that came."""
@@ -154,6 +179,40 @@ async def test_a_bad_file_is_named_declared_nowhere_and_stops_no_other(
     assert (first["path"], first["error"]["code"]) == (str(tmp_path / "a.md"), "invalid_utf8")
     assert (second["source"], second["state"]) == ("b", "ready")
     assert {place.split("/")[1] for _, place, _ in server.sent} == {"b"}
+
+
+async def test_each_file_of_a_folder_ends_ready_or_failed_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.md", "b.txt", "c.html", "d.md"):
+        (tmp_path / name).write_text("A page.", "utf-8")
+    server = Server({})
+    server.failing, server.refusing = frozenset("b"), frozenset("c")
+
+    code = await published(server, tmp_path, Wanted(), monkeypatch)
+
+    told = json.loads(capsys.readouterr().out)
+    assert code == 1
+    assert [each.get("state") for each in told["published"]] == ["ready", "failed", None, "ready"]
+    reasons = [each["error"]["code"] for each in told["published"] if "error" in each]
+    assert reasons == ["not_indexed", "not_permitted"]
+    assert told["summary"] == {"files": 4, "ready": 2, "failed": 2, "unchanged": 0}
+
+
+async def test_a_repeated_run_tells_what_is_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(230):
+        (tmp_path / f"{number}.md").write_text(f"Page {number}.", "utf-8")
+    server = Server({})
+
+    first = await published(server, tmp_path, Wanted(), monkeypatch)
+    capsys.readouterr()
+    second = await published(server, tmp_path, Wanted(), monkeypatch)
+
+    told = json.loads(capsys.readouterr().out)
+    assert (first, second) == (0, 0)
+    assert told["summary"] == {"files": 230, "ready": 230, "failed": 0, "unchanged": 230}
 
 
 async def test_one_title_for_a_folder_is_refused(

@@ -99,6 +99,34 @@ class Snapshot(Answered):
     state: IndexState
 
 
+class Refusal(Answered):
+    """Why one document of many was not published."""
+
+    code: str
+    detail: str
+    field: str | None = None
+
+
+class BulkPublished(Answered):
+    """What became of one document: the revision that serves now, or the refusal.
+
+    `changed` is false when its content served before.
+    """
+
+    source: str
+    revision: int | None = None
+    sequence: int | None = None
+    visibility: Visibility | None = None
+    changed: bool = False
+    error: Refusal | None = None
+
+
+class BulkReply(Answered):
+    """What became of each document, in the order in which they were sent."""
+
+    documents: tuple[BulkPublished, ...]
+
+
 class Status(Answered):
     """How far a revision is on its way into the index."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from pydantic import JsonValue, TypeAdapter
 from chancery.client.errors import StillOpen
 from chancery.client.found import Excerpts, Found
 from chancery.client.replies import (
+    BulkPublished,
+    BulkReply,
     DatasetSchema,
     Done,
     PassageCheck,
@@ -68,6 +71,30 @@ class Table:
             "columns": {name: each.model_dump(mode="json") for name, each in self.columns.items()},
             "row_filters": [item.model_dump(mode="json") for item in self.row_filters],
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A document among many; `title` is for a new source, `visibility` None keeps what it has."""
+
+    source_id: str
+    data: bytes = field(repr=False)
+    media_type: str
+    title: str | None = None
+    visibility: Visibility | None = None
+
+    def body(self) -> dict[str, Json]:
+        """Return the JSON body; text as it is, other bytes as base64."""
+        body: dict[str, Json] = {"source_id": self.source_id, "media_type": self.media_type}
+        body |= {} if self.title is None else {"title": self.title}
+        body |= {} if self.visibility is None else {"visibility": self.visibility}
+        try:
+            text = self.data.decode()
+        except UnicodeDecodeError:
+            text = "\x00"
+        if "\x00" in text:
+            return {**body, "base64": base64.b64encode(self.data).decode()}
+        return {**body, "text": text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +154,15 @@ class Workspace:
         sent = Sent(content=data, media_type=media_type, idempotency_key=idempotency_key)
         return (await self._call("POST", f"sources/{source_id}/revisions", sent)).read(Revision)
 
+    async def publish_all(self, documents: Sequence[Document]) -> tuple[BulkPublished, ...]:
+        """Publish up to 250 documents at once, each to another source, which is made when new.
+
+        One that is refused does not keep the others from being published.
+        """
+        body: Json = {"documents": [each.body() for each in documents]}
+        received = await self._call("POST", "sources", Sent(json=body))
+        return received.read(BulkReply).documents
+
     async def publish_text(
         self, source_id: str, text: str, media_type: str = "text/markdown"
     ) -> Revision:
@@ -179,6 +215,17 @@ class Workspace:
         except TimeoutError as error:
             message = f"revision {number} of {source_id} is not indexed within {within_s:.0f} s"
             raise StillOpen(message) from error
+
+    async def refresh(
+        self, source_id: str, number: int, *, idempotency_key: str | None = None
+    ) -> Status:
+        """Have the serving revision indexed again, at most once a minute; ready is confirmed."""
+        sent = Sent(json={"revision": number}, idempotency_key=idempotency_key)
+        return (await self._call("POST", f"sources/{source_id}/refresh", sent)).read(Status)
+
+    async def reconcile(self, source_id: str) -> Status:
+        """Have a source compared with its log, and what is missing in the index finished."""
+        return (await self._call("POST", f"sources/{source_id}/reconcile")).read(Status)
 
     async def grant(self, kind: Kind, resource_id: str, grantee: str) -> Done:
         """Let a principal or `group:NAME` read a restricted source or dataset."""

@@ -130,7 +130,7 @@ CONSUMERS: Final[tuple[Consumer, ...]] = (
         stream=AUTHORITY,
         service="indexing",
         subjects=("authority.*.source.*", "authority.*.dataset.*"),
-        max_ack_pending=64,
+        max_ack_pending=256,  # What comes together is announced together.
     ),
     Consumer(
         name=RETRIEVAL_INDEX, stream=INDEX, service="retrieval", subjects=("index.>",), reader=True

@@ -74,6 +74,7 @@ REQUESTS: Final[tuple[RequestTopic, ...]] = (
         ("revise-policy", "RevisePolicy", "Outcome"),
         ("declare-source", "DeclareSource", "Outcome"),
         ("publish-revision", "PublishRevision", "PublishedOutcome"),
+        ("publish-documents", "PublishDocuments", "DocumentsPublished"),
         ("declare-dataset", "DeclareDataset", "Outcome"),
         ("publish-snapshot", "PublishSnapshot", "PublishedOutcome"),
         ("grant", "ChangeGrant", "Outcome"),
@@ -81,7 +82,11 @@ REQUESTS: Final[tuple[RequestTopic, ...]] = (
         ("withdraw", "ChangeServing", "Outcome"),
         ("restore", "ChangeServing", "Outcome"),
     ),
-    *_queries("ingestion", ("upload-permission", "CheckUpload", "Outcome")),
+    *_queries(
+        "ingestion",
+        ("upload-permission", "CheckUpload", "Outcome"),
+        ("bulk-permission", "CheckBulkUpload", "Outcome"),
+    ),
     *_commands(
         "release",
         ("create-conversation", "CreateConversation", "ConversationCreated"),

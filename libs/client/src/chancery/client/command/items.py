@@ -19,6 +19,7 @@ from chancery.extract.media import (
     XLSX,
     check_signature,
 )
+from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Rejected
 from chancery.tabular.csv import check_csv
 
@@ -69,7 +70,7 @@ def find_items(path: Path) -> Iterator[Item]:
     """Yield what can be published at `path`, in the order of the names.
 
     Raises:
-        NothingToPublish: when nothing can, or two files would get the same id.
+        NothingToPublish: when nothing can.
     """
     if not path.exists():
         message = f"{path} does not exist"
@@ -79,14 +80,19 @@ def find_items(path: Path) -> Iterator[Item]:
     if not found or not all(map(_fits, found)):
         message = f"{path} is no {', '.join(MEDIA_TYPES)} file and no folder with any"
         raise NothingToPublish(message, field="path")
-    seen: dict[str, Path] = {}
+    taken: set[str] = set()
     for each in found:
+        name = each.relative_to(folder).as_posix()
         identity = source_id(each.relative_to(folder).with_suffix("").as_posix())
-        if identity in seen:
-            message = f"{seen[identity]} and {each} would both become {identity}; rename one"
-            raise NothingToPublish(message, field="path")
-        seen[identity] = each
+        if identity in taken:
+            identity = _told_apart(identity, name)
+        taken.add(identity)
         yield Item(each, identity, each.stem[:_TITLE_CHARACTERS])
+
+
+def _told_apart(identity: str, name: str) -> str:
+    """Return another id for the file `name` of the folder, since a file before it has this one."""
+    return f"{identity[: _ID_CHARACTERS - 9]}-{sha256_hex(name.encode())[:8]}"
 
 
 def source_id(name: str) -> str:
@@ -95,7 +101,8 @@ def source_id(name: str) -> str:
     plain = "".join(
         each for each in unicodedata.normalize("NFKD", spelled) if not unicodedata.combining(each)
     )
-    return re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-")[:_ID_CHARACTERS] or "document"
+    identity = re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-") or "document"
+    return identity if len(identity) <= _ID_CHARACTERS else _told_apart(identity, name)
 
 
 def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:

@@ -1,10 +1,11 @@
-"""One line on a terminal that says how far a run is; elsewhere nothing is said."""
+"""One line on a terminal that says how far something is; elsewhere nothing is said."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from chancery.client.command.output import visible
 from chancery.client.http import Heard
@@ -27,4 +28,42 @@ def showing_progress(*, is_shown: bool) -> Generator[Heard]:
         yield heard
     finally:
         if shown:
+            print(_CLEARED, end="", file=sys.stderr, flush=True)
+
+
+@dataclass(slots=True)
+class Counter:
+    """How many of so many have ended; shown on a terminal while it is counted."""
+
+    total: int
+    is_shown: bool = False
+    ended: int = 0
+    failed: int = 0
+
+    def count(self, *, is_failed: bool) -> None:
+        """Note that one more has ended."""
+        self.ended += 1
+        self.failed += is_failed
+
+    @contextmanager
+    def hidden(self) -> Generator[None]:
+        """Take the line away for the block, in which something else is printed."""
+        self._print("")
+        yield
+        failed = f", {self.failed} failed" if self.failed else ""
+        self._print(f"{self.ended} of {self.total}{failed}")
+
+    def _print(self, line: str) -> None:
+        if self.is_shown:
+            print(f"{_CLEARED}{line}", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def counting(total: int, *, is_shown: bool) -> Generator[Counter]:
+    """Yield a counter; its line is gone at the end of the block."""
+    counter = Counter(total, is_shown and sys.stderr.isatty())
+    try:
+        yield counter
+    finally:
+        if counter.is_shown:
             print(_CLEARED, end="", file=sys.stderr, flush=True)

@@ -1,64 +1,51 @@
 """`publish`: files become sources and datasets, named after themselves.
 
-A file that cannot be published does not keep the others from it.
+A file that cannot be published does not keep the others from it. Repeating is safe at any time:
+what is published already is recognised.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from chancery.client.command.bulk import SINGLE_BYTES, Bulk, not_indexed, unreadable
 from chancery.client.command.declaring import Wanted, declare_dataset, declare_source
 from chancery.client.command.items import Item, check_item, find_items
+from chancery.client.command.outcomes import Published, exit_code_of, summary
 from chancery.client.command.output import (
-    EXIT_DONE,
-    error_document,
-    exit_code,
+    EXIT_UNAVAILABLE,
     tell,
     tell_error,
     tell_json,
+    tell_progress,
 )
+from chancery.client.command.progress import Counter, counting
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
+from chancery.client.replies import Resource
 from chancery.client.workspace import Workspace
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import ChanceryError, Rejected
 from chancery.kernel.ids import parse_id
 
 AT_ONCE_MAX = 4
-"""How many files are on their way at the same time."""
-
-
-class NotIndexed(Rejected):
-    """The file was published, but nothing can be answered from it."""
-
-    code = "not_indexed"
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What became of one file: what was told of it, or why it failed."""
-
-    item: Item
-    told: dict[str, Json]
-    error: ChanceryError | None = None
-
-    def to_json(self) -> dict[str, Json]:
-        """Return the outcome as a JSON object."""
-        told: dict[str, Json] = {"path": str(self.item.path), **self.told}
-        return told if self.error is None else {**told, "error": error_document(self.error)}
+"""How many tables and large files are on their way at the same time."""
 
 
 async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json: bool) -> int:
     """Publish the file or every file of the folder, say what became of each, return the exit code.
 
+    Ctrl-C ends it with what was told so far; the same command goes on.
+
     Raises:
         Rejected: when one title is given for many files.
     """
     items = list(find_items(path))
-    if wanted.title is not None and items[0].path != path:
+    is_folder = items[0].path != path
+    if wanted.title is not None and is_folder:
         message = "a title is for one file; publish the files of a folder without --title"
         raise Rejected(message, field="--title", code="title_for_folder")
     parse_id(workspace_id, field="--workspace")
@@ -67,53 +54,81 @@ async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json:
         workspace = client.workspace(workspace_id)
         # Whatever keeps every file from being published is said once.
         with entering(workspace_id):
-            await workspace.sources()
-        batch = Batch(workspace, wanted, settings.max_upload_bytes, as_json=as_json)
-        outcomes = await batch.publish(items)
+            known = {each.id: each for each in await workspace.sources()}
+        with counting(len(items), is_shown=is_folder and not as_json) as counter:
+            batch = Batch(workspace, wanted, settings.max_upload_bytes, counter, as_json=as_json)
+            is_cut_off = not await _publish(batch, items, known if is_folder else None)
+    outcomes = [batch.outcomes[item] for item in items if item in batch.outcomes]
+    counts = summary(len(items), outcomes)
     if as_json:
-        tell_json({"published": [each.to_json() for each in outcomes]})
-    return max((exit_code(each.error) for each in outcomes if each.error), default=EXIT_DONE)
+        tell_json({"published": [each.to_json() for each in outcomes], "summary": counts.to_json()})
+    elif is_folder:
+        tell_progress(counts.sentence())
+    return EXIT_UNAVAILABLE if is_cut_off else exit_code_of(outcomes)
 
 
+async def _publish(batch: Batch, items: Sequence[Item], known: dict[str, Resource] | None) -> bool:
+    """Publish all items; return False when Ctrl-C cut that off."""
+    try:
+        await batch.publish(items, known)
+    except asyncio.CancelledError:
+        tell_progress("stopped; the same command goes on")
+        return False
+    return True
+
+
+@dataclass(slots=True)
 class Batch:
-    """Publishes files into one workspace, a few at a time."""
+    """Publishes files into one workspace: documents of a folder together, others a few at a time.
 
-    def __init__(
-        self, workspace: Workspace, wanted: Wanted, bytes_max: int, *, as_json: bool
-    ) -> None:
-        """Publish into `workspace` files of at most `bytes_max` bytes."""
-        self._workspace = workspace
-        self._wanted = wanted
-        self._bytes_max = bytes_max
-        self._as_json = as_json
-        self._slots = asyncio.Semaphore(AT_ONCE_MAX)
+    `outcomes` are there as soon as a file has ended.
+    """
 
-    async def publish(self, items: Sequence[Item]) -> list[Published]:
-        """Publish every item and return what became of each, in their order."""
+    workspace: Workspace
+    wanted: Wanted
+    bytes_max: int
+    counter: Counter
+    as_json: bool = field(kw_only=True)
+    outcomes: dict[Item, Published] = field(default_factory=dict[Item, Published])
+
+    async def publish(self, items: Sequence[Item], known: dict[str, Resource] | None) -> None:
+        """Publish every item; `known` are the sources that are there, None for a single file."""
+        together = [] if known is None else [item for item in items if _is_small(item)]
+        others = [item for item in items if item not in set(together)]
+        slots = asyncio.Semaphore(AT_ONCE_MAX)
         async with asyncio.TaskGroup() as group:
-            running = [group.create_task(self._one(item)) for item in items]
-        return [each.result() for each in running]
+            if together:
+                bulk = Bulk(
+                    self.workspace, self.wanted.visibility, known or {}, self.bytes_max, self._hear
+                )
+                group.create_task(bulk.publish(together))
+            for item in others:
+                group.create_task(self._one(item, slots))
 
-    async def _one(self, item: Item) -> Published:
+    def _hear(self, outcome: Published) -> None:
+        self.outcomes[outcome.item] = outcome
+        self.counter.count(is_failed=outcome.error is not None)
+        if not self.as_json:
+            with self.counter.hidden():
+                _tell(outcome)
+
+    async def _one(self, item: Item, slots: asyncio.Semaphore) -> None:
         told: dict[str, Json] = {}
-        async with self._slots:
+        async with slots:
             try:
                 await self._publish(item, told)
                 outcome = Published(item, told)
             except ChanceryError as error:
                 outcome = Published(item, told, error)
             except OSError as error:
-                reason = (error.strerror or "it cannot be read").lower()
-                outcome = Published(item, told, Rejected(reason, code="not_readable"))
-        if not self._as_json:
-            _tell(outcome)
-        return outcome
+                outcome = Published(item, told, unreadable(error))
+        self._hear(outcome)
 
     async def _publish(self, item: Item, told: dict[str, Json]) -> None:
         data = await asyncio.to_thread(item.path.read_bytes)
-        await asyncio.to_thread(check_item, item, data, bytes_max=self._bytes_max)
+        await asyncio.to_thread(check_item, item, data, bytes_max=self.bytes_max)
         declare = declare_dataset if item.is_table else declare_source
-        declared = await declare(self._workspace, item, self._wanted)
+        declared = await declare(self.workspace, item, self.wanted)
         told["dataset" if item.is_table else "source"] = item.id
         told["visibility"] = declared.visibility
         if declared.before not in {None, declared.visibility}:
@@ -121,18 +136,27 @@ class Batch:
         await (self._table if item.is_table else self._document)(item, data, told)
 
     async def _document(self, item: Item, data: bytes, told: dict[str, Json]) -> None:
-        revision = await self._workspace.publish(item.id, data, item.media_type)
+        revision = await self.workspace.publish(item.id, data, item.media_type)
         told["revision"], told["state"] = revision.revision, revision.state
-        status = await self._workspace.wait_until_ready(item.id, revision.revision)
+        status = await self.workspace.wait_until_ready(item.id, revision.revision)
         told["state"] = status.state
-        if status.state != "ready":
-            reason = status.reason or status.state
-            message = f"revision {revision.revision} of {item.id} cannot be asked about: {reason}"
-            raise NotIndexed(message)
+        failure = not_indexed(item.id, status)
+        if failure is not None:
+            raise failure
 
     async def _table(self, item: Item, data: bytes, told: dict[str, Json]) -> None:
-        snapshot = await self._workspace.publish_snapshot(item.id, data)
+        snapshot = await self.workspace.publish_snapshot(item.id, data)
         told["snapshot"], told["state"] = snapshot.snapshot, snapshot.state
+
+
+def _is_small(item: Item) -> bool:
+    """Tell whether a file travels with others; one that cannot be looked at fails there."""
+    if item.is_table:
+        return False
+    try:
+        return item.path.stat().st_size <= SINGLE_BYTES
+    except OSError:
+        return True
 
 
 def _tell(outcome: Published) -> None:

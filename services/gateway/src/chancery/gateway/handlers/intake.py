@@ -27,7 +27,7 @@ from chancery.runtime.logging import describe
 from chancery.runtime.telemetry import current_traceparent, span
 
 JSON_BYTES_MAX: Final = 1024 * 1024
-UPLOAD_SUFFIXES: Final = ("/revisions", "/snapshots", "/v1/blobs")
+UPLOAD_SUFFIXES: Final = ("/revisions", "/snapshots", "/sources", "/v1/blobs")
 BODY_PAUSE_MAX_S: Final = 20.0
 """How long a caller may be silent in the middle of a body."""
 BODY_WITHIN_S: Final = 300.0

@@ -11,6 +11,7 @@ from chancery.gateway.domain.problems import Problem, Violation, invalid_request
 from chancery.gateway.handlers import (
     access,
     blobs,
+    bulk,
     conversations,
     datasets,
     health,
@@ -34,6 +35,7 @@ _ROUTERS = (
     health.router,
     access.router,
     sources.router,
+    bulk.router,
     serving.router,
     blobs.router,
     datasets.router,

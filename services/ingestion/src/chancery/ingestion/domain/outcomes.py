@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from chancery.authority.names import AggregateRef, dataset_ref, source_ref
 from chancery.events.authority import CredentialIssued, RevisionPublished, SnapshotPublished
 from chancery.events.commands import (
@@ -29,13 +31,13 @@ def report_outcome(settled: Settled, _intent: Intent[Message]) -> Outcome:
 def report_revision(settled: Settled, intent: Intent[PublishRevision]) -> PublishedOutcome:
     """Return the revision that the request made, or the one that serves its content already."""
     body = intent.body
-    return _published(settled, source_ref(body.workspace_id, body.source_id))
+    return published_outcome(settled, source_ref(body.workspace_id, body.source_id))
 
 
 def report_snapshot(settled: Settled, intent: Intent[PublishSnapshot]) -> PublishedOutcome:
     """Return the snapshot that the request made, or the one that serves its content already."""
     body = intent.body
-    return _published(settled, dataset_ref(body.workspace_id, body.dataset_id))
+    return published_outcome(settled, dataset_ref(body.workspace_id, body.dataset_id))
 
 
 def report_credential(
@@ -54,8 +56,9 @@ def report_credential(
     )
 
 
-def _published(settled: Settled, ref: AggregateRef) -> PublishedOutcome:
-    records = settled.records or settled.history(ref)
+def published_outcome(settled: Settled, ref: AggregateRef) -> PublishedOutcome:
+    """Return the publication that a command made, or else the newest one of the aggregate."""
+    records = chain(settled.records, settled.history(ref))
     record, published = next(
         (record, data) for record in records if (data := _publication(record)) is not None
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -75,7 +76,7 @@ class Executor:
     async def settle(self, command: Command[B, R], intent: Intent[B]) -> R:
         """Run `command` for an intent, whoever it came from; otherwise like `execute`."""
         target = Address(command.tenant(intent), command.reads(intent)[0])
-        async with self._turns.setdefault(target, asyncio.Lock()):
+        async with self.turns((target,)):
             for _ in range(TRIES_MAX):
                 settled = await self._attempt(command, intent)
                 if settled is not None:
@@ -86,7 +87,7 @@ class Executor:
     async def _attempt(self, command: Command[B, R], intent: Intent[B]) -> Settled | None:
         """Return how the command ended, or None when the log moved meanwhile."""
         view = await self._view(command, intent)
-        earlier = _own_records(view, intent)
+        earlier = own_records(view, intent)
         if earlier:
             return Settled(view, earlier, earlier[-1].sequence)
         try:
@@ -101,17 +102,8 @@ class Executor:
         return await self._append(command.tenant(intent), changes, intent, view)
 
     async def _view(self, command: Command[B, R], intent: Intent[B]) -> View:
-        tenant, key = command.tenant(intent), intent.key
-        own_tenant = Address(key.tenant, tenant_ref(key.tenant))
-        own_principal = Address(key.tenant, principal_ref(key.principal))
-        reads = [Address(tenant, ref) for ref in command.reads(intent)]
-        found = await self.aggregates.load(dict.fromkeys((own_tenant, own_principal, *reads)))
-        states = found[own_tenant].state(TenantState), found[own_principal].state(PrincipalState)
-        if intent.claim is None:
-            actor = admit_sender(key.tenant, key.principal, *states)
-        else:
-            actor = admit(intent.claim, *states, intent.now)
-        return View(actor, {address.ref: found[address] for address in reads})
+        found = await self.aggregates.load(dict.fromkeys(addresses_of(command, intent)))
+        return view_of(command, intent, found)
 
     async def _confirmed(self, command: Command[B, R], intent: Intent[B], view: View) -> int | None:
         """Return the position up to which the view is true, or None when it is out of date."""
@@ -134,20 +126,29 @@ class Executor:
             return None
         except DuplicateMessages as error:
             raise KeyReused from error
+        if any(place.duplicate for place in published):
+            return await self._stored_before(tenant, changes, intent, view)
         records = tuple(
             Record(place.sequence, event) for place, event in zip(published, events, strict=True)
         )
-        if any(place.duplicate for place in published):
-            return await self._stored_before(tenant, changes, intent, view)
-        return Settled(self._learned(tenant, changes, records, view), records, records[-1].sequence)
+        return self.stored(tenant, changes, records, view)
 
-    def _learned(
+    def stored(
         self, tenant: str, changes: tuple[Change, ...], records: tuple[Record, ...], view: View
-    ) -> View:
+    ) -> Settled:
+        """Return how a command ended whose events were just appended, and remember them."""
         after: dict[AggregateRef, Aggregate] = dict(view.aggregates)
         for change, record in zip(changes, records, strict=True):
             after[change.ref] = self.aggregates.learn(Address(tenant, change.ref), (record,))
-        return View(view.actor, after)
+        return Settled(View(view.actor, after), records, records[-1].sequence)
+
+    @asynccontextmanager
+    async def turns(self, targets: Iterable[Address]) -> AsyncGenerator[None]:
+        """Take the turn of each of these aggregates in this process, in one order for all."""
+        async with AsyncExitStack() as stack:
+            for target in sorted(targets):
+                await stack.enter_async_context(self._turns.setdefault(target, asyncio.Lock()))
+            yield
 
     async def _stored_before(
         self,
@@ -164,13 +165,38 @@ class Executor:
             **{address.ref: aggregate for address, aggregate in loaded.items()},
         }
         again = View(view.actor, after)
-        records = _own_records(again, intent)
+        records = own_records(again, intent)
         if not records:
             raise KeyReused
         return Settled(again, records, records[-1].sequence)
 
 
-def _own_records(view: View, intent: Intent[Message]) -> tuple[Record, ...]:
+def addresses_of(command: Command[B, R], intent: Intent[B]) -> tuple[Address, ...]:
+    """Return what the command has to load: its caller's aggregates and its own."""
+    tenant, key = command.tenant(intent), intent.key
+    return (
+        Address(key.tenant, tenant_ref(key.tenant)),
+        Address(key.tenant, principal_ref(key.principal)),
+        *(Address(tenant, ref) for ref in command.reads(intent)),
+    )
+
+
+def view_of(command: Command[B, R], intent: Intent[B], found: Mapping[Address, Aggregate]) -> View:
+    """Return the view of the command's caller over loaded aggregates.
+
+    Raises:
+        Denied: when the credential is not admitted.
+    """
+    own_tenant, own_principal, *reads = addresses_of(command, intent)
+    states = found[own_tenant].state(TenantState), found[own_principal].state(PrincipalState)
+    if intent.claim is None:
+        actor = admit_sender(intent.key.tenant, intent.key.principal, *states)
+    else:
+        actor = admit(intent.claim, *states, intent.now)
+    return View(actor, {address.ref: found[address] for address in reads})
+
+
+def own_records(view: View, intent: Intent[Message]) -> tuple[Record, ...]:
     """Return the events that the request appended before, in order.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from chancery.ingestion.domain.aggregates import Address, Aggregate, Record, con
 from chancery.ingestion.ports import Log
 
 AGGREGATES_MAX = 4096
+LOADS_AT_ONCE = 64
 
 
 @dataclass(slots=True)
@@ -29,11 +31,24 @@ class Aggregates:
                 it until that is repaired.
             Unavailable: the leader does not answer.
         """
-        return {address: await self._current(address) for address in addresses}
+        wanted = tuple(addresses)
+        found: dict[Address, Aggregate] = {}
+        for begin in range(0, len(wanted), LOADS_AT_ONCE):
+            some = wanted[begin : begin + LOADS_AT_ONCE]
+            found |= zip(some, await self._together(some), strict=True)
+        return found
 
     def learn(self, address: Address, records: tuple[Record, ...]) -> Aggregate:
         """Return the aggregate with the events just appended behind what was known of it."""
         return self._keep(address, continued(address, self._known(address), records))
+
+    async def _together(self, addresses: tuple[Address, ...]) -> list[Aggregate]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                loading = [group.create_task(self._current(address)) for address in addresses]
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        return [task.result() for task in loading]
 
     async def _current(self, address: Address) -> Aggregate:
         known = self._known(address)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from chancery.events.commands_bulk import PublishDocuments
 from chancery.events.requests import Message, Request
-from chancery.ingestion.domain import access, knowledge
+from chancery.ingestion.domain import access, bulk, knowledge
 from chancery.ingestion.domain.commands import Command
+from chancery.ingestion.handlers.bulk import BulkPublisher
 from chancery.ingestion.handlers.execution import Executor
 from chancery.ingestion.ports import Responders
 
@@ -41,3 +43,5 @@ def serve_commands(responders: Responders, executor: Executor) -> None:
     serve(knowledge.WITHDRAW)
     serve(knowledge.RESTORE)
     serve(knowledge.UPLOAD_PERMISSION)
+    serve(bulk.BULK_PERMISSION)
+    responders.responder(bulk.PUBLISH_DOCUMENTS, PublishDocuments, BulkPublisher(executor).publish)
