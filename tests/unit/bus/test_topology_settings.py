@@ -44,7 +44,12 @@ def test_a_consumer_of_everything_has_no_filter() -> None:
 
     assert not {"filter_subject", "filter_subjects"} & everything.keys()
     assert one["filter_subject"] == "run.*.*.admitted"
-    assert several["filter_subjects"] == ["authority.*.source.*", "authority.*.dataset.*"]
+    assert several["filter_subjects"] == [
+        "authority.*.source.*",
+        "authority.*.dataset.*",
+        "authority.*.item.*",
+        "authority.*.file.*",
+    ]
 
 
 def test_a_service_needs_the_streams_it_reads_and_writes() -> None:

@@ -37,6 +37,7 @@ from chancery.authority.states import (
     WorkspaceState,
 )
 from chancery.events.authority import Mode
+from chancery.events.index import ResourceKind
 
 READ_SET_MAX: Final = 900
 """The most aggregates that one cut can name."""
@@ -67,7 +68,7 @@ class Pinned:
     reading rows, or None when no row was read.
     """
 
-    kind: Literal["source", "dataset"]
+    kind: ResourceKind
     key: str
     revision: int
     columns: tuple[str, ...] = ()
@@ -272,9 +273,13 @@ def _field_reason(resource: ResourceState, principal: PrincipalState, pin: Pinne
 
 
 def _resource(states: States, pin: Pinned) -> ResourceState | None:
-    if pin.kind == "source":
-        return _typed(states, pin.ref, SourceState)
-    return _typed(states, pin.ref, DatasetState)
+    match pin.kind:
+        case "source":
+            return _typed(states, pin.ref, SourceState)
+        case "dataset":
+            return _typed(states, pin.ref, DatasetState)
+        case _:
+            return None
 
 
 def _typed(states: States, ref: AggregateRef, kind: type[_S]) -> _S | None:

@@ -7,7 +7,16 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from chancery.events import authority, index, intake, parked, release, run
+from chancery.events import (
+    authority,
+    authority_knowledge,
+    index,
+    index_v1,
+    intake,
+    parked,
+    release,
+    run,
+)
 from chancery.events.envelope import SIZE_BYTES_MAX, Envelope, Event, EventData
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import Corrupt
@@ -19,16 +28,25 @@ MODELS: Mapping[str, type[EventData]] = {
     model.TYPE: model
     for model in (
         *authority.MODELS,
+        *authority_knowledge.MODELS,
         *index.MODELS,
+        *index_v1.MODELS,
         *run.MODELS,
         *release.MODELS,
         *intake.MODELS,
         *parked.MODELS,
     )
 }
-"""Every event type and version that this build reads and writes."""
+"""Every event type and version that this build reads; it writes the newest of each."""
 
-UPCASTERS: Mapping[str, tuple[str, Upcaster]] = {}
+
+def _unchanged(data: Mapping[str, Json]) -> Mapping[str, Json]:
+    return data
+
+
+UPCASTERS: Mapping[str, tuple[str, Upcaster]] = {
+    old.TYPE: (new.TYPE, _unchanged) for old, new in zip(index_v1.MODELS, index.MODELS, strict=True)
+}
 """From an old type to its successor's type and the function that converts the data."""
 
 
@@ -86,19 +104,24 @@ def _fields(payload: bytes) -> Mapping[str, Json]:
 
 def _decode_data(envelope: Envelope, data: Mapping[str, Json]) -> Event:
     type_name = envelope.type
+    decoded = _validated(type_name, data)
     while type_name in UPCASTERS:
         type_name, upcast = UPCASTERS[type_name]
         data = upcast(data)
+        decoded = _validated(type_name, data)
+    return Event(envelope=envelope.model_copy(update={"type": type_name}), data=decoded)
+
+
+def _validated(type_name: str, data: Mapping[str, Json]) -> EventData:
     model = MODELS.get(type_name)
     if model is None:
         message = "the event type is unknown or newer than this build"
         raise UndecodableEvent(message, field="type", code="unknown_event_type")
     try:
-        decoded = model.model_validate(data)
+        return model.model_validate(data)
     except ValidationError as error:
         message = f"the event data is invalid: {_places(error)}"
         raise UndecodableEvent(message, code="invalid_event") from error
-    return Event(envelope=envelope.model_copy(update={"type": type_name}), data=decoded)
 
 
 def _places(error: ValidationError) -> str:

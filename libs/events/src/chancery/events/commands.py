@@ -16,11 +16,63 @@ from chancery.events.authority import (
     Title,
     Visibility,
 )
+from chancery.events.commands_knowledge import (
+    AskCorpus,
+    DeclareCorpus,
+    DeleteFile,
+    DraftSavedOutcome,
+    EvidenceName,
+    PublishDraft,
+    SaveDraft,
+    UploadFile,
+    VersionPublishedOutcome,
+)
 from chancery.events.envelope import Id, Moment, Sha256
+from chancery.events.index import ResourceKind
 from chancery.events.requests import Message
 from chancery.events.run import Bounds, Selection
 
-ResourceKind = Literal["source", "dataset"]
+__all__ = (
+    "AddMember",
+    "AskCorpus",
+    "ChangeGrant",
+    "ChangeServing",
+    "CheckUpload",
+    "CloseWorkspace",
+    "ConversationCreated",
+    "CreateConversation",
+    "CreateWorkspace",
+    "CredentialIssuedOutcome",
+    "DeclareCorpus",
+    "DeclareDataset",
+    "DeclareSource",
+    "DeleteFile",
+    "DraftSavedOutcome",
+    "EvidenceName",
+    "GovernedKind",
+    "IssueCredential",
+    "JoinGroup",
+    "LeaveGroup",
+    "MessagePosted",
+    "Outcome",
+    "PostMessage",
+    "PublishDraft",
+    "PublishRevision",
+    "PublishSnapshot",
+    "PublishedOutcome",
+    "RemoveMember",
+    "ResourceKind",
+    "RetryRun",
+    "RevisePolicy",
+    "RevokeCredential",
+    "RunRetried",
+    "SaveDraft",
+    "UploadFile",
+    "VersionPublishedOutcome",
+)
+
+GovernedKind = Literal["source", "dataset", "item"]
+"""What belongs to a workspace and has grants; a private file has neither."""
 
 
 class Outcome(Message):
@@ -147,19 +199,19 @@ class PublishedOutcome(Message):
 
 
 class ChangeGrant(Message):
-    """Grant or end a grant of a restricted source or dataset."""
+    """Grant or end a grant of a restricted source, dataset or item."""
 
     workspace_id: Id
-    kind: ResourceKind
+    kind: GovernedKind
     resource_id: Id
     grantee: Grantee
 
 
 class ChangeServing(Message):
-    """Withdraw or restore a source or dataset."""
+    """Withdraw a source, dataset or item, or restore a source."""
 
     workspace_id: Id
-    kind: ResourceKind
+    kind: GovernedKind
     resource_id: Id
 
 
@@ -211,7 +263,8 @@ class PostMessage(Message):
 class MessagePosted(Message):
     """The message's number and what `run.requested` has to say; the gateway publishes it.
 
-    `requested_at` is fixed at the first call, so that a repeat publishes the same bytes.
+    `requested_at` is fixed at the first call, so that a repeat publishes the same bytes. The asker
+    of a corpus is told the conversation, which release opens for it.
     """
 
     run_id: Id
@@ -219,6 +272,7 @@ class MessagePosted(Message):
     message: int = Field(ge=1)
     workspace_id: Id
     requested_at: Moment
+    conversation_id: Id | None = None
 
 
 class RetryRun(Message):
@@ -239,7 +293,11 @@ class RunRetried(Message):
 
 
 class CheckUpload(Message):
-    """Ask, before bytes are stored, whether the caller may publish to a source or dataset."""
+    """Ask, before bytes are stored, whether the caller may add content.
+
+    To a source or dataset a publisher may; to an item, also one that its first draft makes, a
+    curator; anybody authenticated may upload a file, whose `workspace_id` says nothing.
+    """
 
     workspace_id: Id
     kind: ResourceKind

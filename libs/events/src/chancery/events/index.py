@@ -1,4 +1,4 @@
-"""What became of a published revision: the events of the INDEX stream, version 1."""
+"""What became of a published revision: the events of the INDEX stream, version 2."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from pydantic import Field
 
 from chancery.events.envelope import EventData, Id, Ordinal, Position, Sha256, Whole
 
-ResourceKind = Literal["source", "dataset"]
-"""What has revisions: a document source, or a dataset (its revisions are snapshots)."""
+ResourceKind = Literal["source", "dataset", "item", "file"]
+"""What has revisions: a document source, a dataset (its revisions are snapshots), a curated item
+(its versions), or a private file (only ever revision 1)."""
 
 
 class _OfRevision(EventData):
-    """The exact revision an index event is about; `key` is the aggregate's id on the log."""
+    """The exact revision an index event is about; `key` is the aggregate's id on the log.
+
+    A file belongs to no workspace: `workspace_id` then carries the id of the principal who owns it.
+    """
 
     workspace_id: Id
     kind: ResourceKind
@@ -26,18 +30,18 @@ class _OfRevision(EventData):
 class RevisionPending(_OfRevision):
     """Indexing has seen the revision and works on it."""
 
-    TYPE: ClassVar[str] = "chancery.index.revision-pending.v1"
+    TYPE: ClassVar[str] = "chancery.index.revision-pending.v2"
 
 
 class RevisionExtracted(_OfRevision):
     """The canonical form of the revision; the first one per (revision, extractor) wins.
 
     `extraction_sha256` names the canonical text (of a dataset: its Parquet), `manifest_sha256` the
-    parts (of a dataset: its schema and measure cards), both blobs. `length` counts code points (of
-    a dataset: rows).
+    parts (of a dataset: its schema and measure cards; of an item: its complete view), both blobs.
+    `length` counts code points (of a dataset: rows).
     """
 
-    TYPE: ClassVar[str] = "chancery.index.revision-extracted.v1"
+    TYPE: ClassVar[str] = "chancery.index.revision-extracted.v2"
     extraction_sha256: Sha256
     manifest_sha256: Sha256
     extractor: str = Field(min_length=1, max_length=100)
@@ -47,7 +51,7 @@ class RevisionExtracted(_OfRevision):
 class RevisionReady(_OfRevision):
     """The revision can be searched (of a dataset: queried)."""
 
-    TYPE: ClassVar[str] = "chancery.index.revision-ready.v1"
+    TYPE: ClassVar[str] = "chancery.index.revision-ready.v2"
     extraction_sha256: Sha256
     manifest_sha256: Sha256
 
@@ -55,21 +59,21 @@ class RevisionReady(_OfRevision):
 class RevisionFailed(_OfRevision):
     """The revision could not be extracted; `reason` is a stable code, never text of the file."""
 
-    TYPE: ClassVar[str] = "chancery.index.revision-failed.v1"
+    TYPE: ClassVar[str] = "chancery.index.revision-failed.v2"
     reason: str = Field(pattern=r"^[a-z0-9_]{1,64}$")
 
 
 class RevisionExcluded(_OfRevision):
     """The revision no longer serves: withdrawn, superseded, or of a kind that has no text."""
 
-    TYPE: ClassVar[str] = "chancery.index.revision-excluded.v1"
+    TYPE: ClassVar[str] = "chancery.index.revision-excluded.v2"
     reason: str = Field(pattern=r"^[a-z0-9_]{1,64}$")
 
 
 class RevisionUnavailable(_OfRevision):
     """The indexed form was there and is not reachable now."""
 
-    TYPE: ClassVar[str] = "chancery.index.revision-unavailable.v1"
+    TYPE: ClassVar[str] = "chancery.index.revision-unavailable.v2"
     reason: str = Field(pattern=r"^[a-z0-9_]{1,64}$")
 
 

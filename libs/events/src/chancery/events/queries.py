@@ -10,8 +10,9 @@ from typing import Literal
 from pydantic import Field
 
 from chancery.events.authority import Language, Measure, Mode, Role, Standing, Visibility
-from chancery.events.commands import ResourceKind
+from chancery.events.authority_knowledge import EvidenceRoot
 from chancery.events.envelope import Id, Moment, Sha256
+from chancery.events.index import ResourceKind
 from chancery.events.requests import Message
 
 IndexState = Literal["excluded", "pending", "ready", "failed", "unavailable"]
@@ -26,7 +27,10 @@ class OfWorkspace(Message):
 
 
 class OfResource(Message):
-    """A question about a source or dataset; without `revision` the serving one is meant."""
+    """A question about a source, dataset, item or file; no `revision` means the serving one.
+
+    Of an item the revision is a version; of a file it is 1, and its `workspace_id` says nothing.
+    """
 
     workspace_id: Id
     kind: ResourceKind
@@ -202,3 +206,137 @@ class DatasetSchema(Message):
     dataset: PinnedRevision
     columns: tuple[tuple[str, str], ...]
     rows: int = Field(ge=0)
+
+
+class ItemSummary(Message):
+    """What a reader may know of a curated item; `version` 0 means that none is published.
+
+    Title, kind, domain and tags are those of the newest version, of the newest draft before one.
+    """
+
+    id: Id
+    key: Id
+    title: str
+    visibility: Visibility
+    kind: str
+    domain: str
+    tags: tuple[str, ...] = ()
+    version: int = Field(ge=0)
+    withdrawn: bool
+    state: IndexState | None = None
+
+
+class ItemList(Message):
+    """The items of a workspace that the caller may read, by id."""
+
+    items: tuple[ItemSummary, ...]
+
+
+class VersionView(Message):
+    """One immutable version of an item with its native ids, hashes and evidence roots."""
+
+    version: int = Field(ge=1)
+    version_id: Id
+    operation_id: Id
+    native_workspace_id: Id
+    native_item_id: Id
+    native_version_id: Id
+    title: str
+    kind: str
+    domain: str
+    tags: tuple[str, ...] = ()
+    author: Id
+    committed_at: Moment
+    content_sha256: Sha256
+    size_bytes: int
+    evidence: tuple[EvidenceRoot, ...] = ()
+    evidence_sha256: Sha256
+
+
+class DraftView(Message):
+    """A draft as it stands; publishing it needs its exact content hash and evidence."""
+
+    draft_id: Id
+    title: str
+    kind: str
+    domain: str
+    tags: tuple[str, ...] = ()
+    author: Id
+    content_sha256: Sha256
+    size_bytes: int
+    evidence: tuple[EvidenceRoot, ...] = ()
+    evidence_sha256: Sha256
+
+
+class ItemView(Message):
+    """An item with its versions, oldest first; `drafts` are for curators and above."""
+
+    item: ItemSummary
+    native_workspace_id: Id
+    native_item_id: Id
+    versions: tuple[VersionView, ...] = ()
+    drafts: tuple[DraftView, ...] = ()
+
+
+class OwnFiles(Message):
+    """Ask for the private files of the caller."""
+
+
+class FileView(Message):
+    """A private file of the caller."""
+
+    id: Id
+    title: str
+    media_type: str
+    size_bytes: int
+    content_sha256: Sha256
+    state: IndexState | None = None
+    reason: str | None = None
+
+
+class FileList(Message):
+    """The files of the caller that are not deleted, by id."""
+
+    files: tuple[FileView, ...]
+
+
+class OfCorpus(Message):
+    """A question about a corpus of a workspace."""
+
+    workspace_id: Id
+    corpus_id: Id
+
+
+class CorpusView(Message):
+    """A corpus as it is declared now; `binding` is what the declaration language calls `from`."""
+
+    id: Id
+    key: Id
+    model: str
+    scope: str
+    title: str
+    content: tuple[str, ...]
+    where: str
+    binding: str
+    declaration_sha256: Sha256
+
+
+class OfAnswer(Message):
+    """Ask whether an answer can be disclosed now; null is the answer of a run without one."""
+
+    answer: Id | None = None
+
+
+class Availability(Message):
+    """False for null or invalidated context; a failed check is a failure, never either."""
+
+    available: bool
+
+
+class OfCorpusRun(Message):
+    """A question about the run that the caller's request pair started."""
+
+    workspace_id: Id
+    corpus_id: Id
+    source: str = Field(min_length=1, max_length=200)
+    revision: int = Field(ge=1)

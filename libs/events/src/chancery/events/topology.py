@@ -102,6 +102,9 @@ STREAMS: Final[tuple[Stream, ...]] = (
     ),
 )
 
+INDEXED: Final = ("source", "dataset", "item", "file")
+"""The aggregates whose revisions get an indexed form."""
+
 INGESTION_INTAKE: Final = "ingestion-intake"
 INDEXING_PUBLICATIONS: Final = "indexing-publications"
 RETRIEVAL_INDEX: Final = "retrieval-index"
@@ -129,7 +132,7 @@ CONSUMERS: Final[tuple[Consumer, ...]] = (
         name=INDEXING_PUBLICATIONS,
         stream=AUTHORITY,
         service="indexing",
-        subjects=("authority.*.source.*", "authority.*.dataset.*"),
+        subjects=tuple(f"authority.*.{kind}.*" for kind in INDEXED),
         max_ack_pending=256,  # What comes together is announced together.
     ),
     Consumer(
@@ -266,10 +269,16 @@ _AUTHORITY_TYPES: Final = {
         "grant-revoked",
     ),
     "dataset": ("declared", "snapshot-published", "withdrawn", "granted", "grant-revoked"),
+    "item": ("draft-saved", "version-published", "withdrawn", "granted", "grant-revoked"),
+    "corpus": ("declared",),
+    "file": ("uploaded", "deleted"),
     "policy": ("revised",),
 }
 
 _INDEX_TYPES: Final = ("pending", "extracted", "ready", "failed", "excluded", "unavailable")
+
+_INDEX_VERSIONS: Final = (1, 2)
+"""Events of version 1 stay on the stream; indexing writes version 2."""
 
 _SUBMISSIONS: Final = ("source", "revision", "withdrawal")
 
@@ -296,7 +305,7 @@ TOPICS: Final[tuple[Topic, ...]] = (
             stream=AUTHORITY,
             subject=f"authority.*.{kind}.*",
             producer="ingestion",
-            consumers=("indexing", "release") if kind in ("source", "dataset") else ("release",),
+            consumers=("indexing", "release") if kind in INDEXED else ("release",),
         )
         for kind, events in _AUTHORITY_TYPES.items()
         for event in events
@@ -309,12 +318,13 @@ TOPICS: Final[tuple[Topic, ...]] = (
     ),
     *(
         Topic(
-            type=f"chancery.index.revision-{state}.v1",
+            type=f"chancery.index.revision-{state}.v{version}",
             stream=INDEX,
             subject="index.*.*.*",
             producer="indexing",
             consumers=("retrieval", "release"),
         )
+        for version in _INDEX_VERSIONS
         for state in _INDEX_TYPES
     ),
     *_topics(

@@ -69,7 +69,7 @@ async def withdraw_dataset(ws: PathId, dataset: PathId, here: Here) -> commands.
 
 
 def _grant(
-    workspace_id: str, kind: commands.ResourceKind, resource_id: str, grantee: str
+    workspace_id: str, kind: commands.GovernedKind, resource_id: str, grantee: str
 ) -> commands.ChangeGrant:
     return commands.ChangeGrant(
         workspace_id=workspace_id, kind=kind, resource_id=resource_id, grantee=grantee
@@ -77,7 +77,7 @@ def _grant(
 
 
 def _serving(
-    workspace_id: str, kind: commands.ResourceKind, resource_id: str
+    workspace_id: str, kind: commands.GovernedKind, resource_id: str
 ) -> commands.ChangeServing:
     return commands.ChangeServing(workspace_id=workspace_id, kind=kind, resource_id=resource_id)
 

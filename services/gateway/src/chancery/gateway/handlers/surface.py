@@ -42,9 +42,9 @@ _ROUTERS = (
     conversations.router,
     runs.router,
     searching.router,
+    excerpts.router,
 )
 
-    excerpts.router,
 
 def create_surface(
     edge: Edge,

@@ -53,6 +53,8 @@ class Extraction:
                     result = await self._document(ref, revision)
                 case "dataset":
                     result = await self._snapshot(ref, history, revision)
+                case "item" | "file":
+                    return Outcome(identity, Failed("unsupported_kind"))
         except (Rejected, Corrupt) as error:
             return Outcome(identity, Failed(error.code))
         return Outcome(identity, result)

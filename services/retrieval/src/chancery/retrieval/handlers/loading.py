@@ -44,6 +44,9 @@ class Loading:
                 _check(pin, parts.key, parts.revision, parts.extraction_sha256)
                 text = await self.blobs.get(tenant, pin.extraction_sha256, limit=BLOB_BYTES_MAX)
                 return await asyncio.to_thread(lambda: text_entries(parts, _decoded(text)))
+            case "item" | "file":
+                message = f"no manifest is known of the kind {pin.ref.kind}"
+                raise Corrupt(message, code="unsupported_kind")
 
 
 def _check(pin: Pin, key: str, revision: int, extraction_sha256: str) -> None:
