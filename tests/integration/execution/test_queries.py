@@ -86,6 +86,14 @@ async def test_a_schema_tells_neither_hidden_columns_nor_the_number_of_hidden_ro
 
     assert [name for name, _ in seen.columns] == ["id", "region", "amount"]
     assert seen.rows < 2
+    assert seen.statistics is not None
+    assert [(each.name, each.count, each.maximum) for each in seen.statistics] == [
+        ("id", 1, "1"),
+        ("region", 1, "north"),
+        ("amount", 1, "1250"),
+    ]
+    assert everything.statistics is not None
+    assert [each.name for each in everything.statistics][-1] == "discount"
     assert [name for name, _ in everything.columns] == ["id", "region", "amount", "discount"]
     assert everything.rows == ORDERS.count(b"\n") - 1
 

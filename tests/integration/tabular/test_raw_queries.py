@@ -239,6 +239,23 @@ async def test_a_schema_counts_the_rows_that_the_caller_may_see(stage: Stage) ->
         120,
     )
     assert ([name for name, _ in cut.columns], cut.rows) == (["id", "region", "amount"], 40)
+    assert whole.statistics is not None
+    assert cut.statistics is not None
+    assert [each.maximum for each in whole.statistics] == ["119", "south", "1190", "119"]
+    assert [each.maximum for each in cut.statistics] == ["117", "south", "1170"]
+
+
+@pytest.mark.req("CR-27")
+async def test_a_schema_is_told_without_statistics_that_take_too_much(stage: Stage) -> None:
+    north: Filters = (("region", ("north",)),)
+    async with WorkerPool(Limits(memory_bytes=1024), concurrency=1) as pool:
+        questions = Questions(stage.questions.reading, pool)
+        whole = await questions.read_schema(_request(stage.pinned()))
+        with pytest.raises(ChanceryError) as refused:
+            await questions.read_schema(_request(stage.pinned(filters=north)))
+
+    assert (whole.rows, whole.statistics) == (120, None)
+    assert refused.value.code == "sql_resources", "the number of all rows is no way out"
 
 
 async def test_a_dataset_that_is_not_ready_is_no_table(stage: Stage) -> None:

@@ -160,11 +160,26 @@ class PassageCheck(Answered):
     extraction_sha256: str
 
 
+class ColumnSummary(Answered):
+    """What a visible column holds in the visible rows; each value in its exact text."""
+
+    name: str
+    count: int
+    nulls: int
+    minimum: str | None = None
+    maximum: str | None = None
+    distinct: int | None = None
+
+
 class DatasetSchema(Answered):
-    """The columns of the serving snapshot that the caller may see: name and type."""
+    """The columns of the serving snapshot that the caller may see: name and type.
+
+    `statistics` follow the order of `columns`; None when they could not be computed in time.
+    """
 
     columns: tuple[tuple[str, str], ...]
     rows: int
+    statistics: tuple[ColumnSummary, ...] | None = None
 
 
 class QueryColumn(Answered):

@@ -200,12 +200,31 @@ class QueryResult(Message):
     json_text: str
 
 
+class ColumnSummary(Message):
+    """What a visible column holds in the rows that the caller may see, in exact canonical texts.
+
+    `minimum` and `maximum` are null without values, for long texts and for nested types; `distinct`
+    is null when counting took too long.
+    """
+
+    name: str
+    count: int = Field(ge=0)
+    nulls: int = Field(ge=0)
+    minimum: str | None = None
+    maximum: str | None = None
+    distinct: int | None = Field(default=None, ge=0)
+
+
 class DatasetSchema(Message):
-    """The visible columns of a pinned snapshot, and how many of its rows the caller may see."""
+    """The visible columns of a pinned snapshot, and how many of its rows the caller may see.
+
+    `statistics` follow the order of `columns`; null when they could not be computed in time.
+    """
 
     dataset: PinnedRevision
     columns: tuple[tuple[str, str], ...]
     rows: int = Field(ge=0)
+    statistics: tuple[ColumnSummary, ...] | None = None
 
 
 class ItemSummary(Message):

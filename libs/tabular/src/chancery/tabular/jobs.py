@@ -26,6 +26,7 @@ class Limits:
     rows_max: int = ROWS_MAX
     preview_bytes_max: int = PREVIEW_BYTES_MAX
     query_s: float = 10.0
+    statistics_s: float = 2.5
     convert_s: float = 60.0
     queue_s: float = 30.0
     memory_bytes: int = 512 * 1024 * 1024
@@ -111,6 +112,16 @@ def rows_job(table: Table, limits: Limits) -> list[bytes]:
         **_limits_json(limits, limits.query_s),
         "rows_max": ROWS_ALL_MAX,
         "bytes_max": CARRIED_BYTES_MAX,
+    }
+    return [canonical_bytes(header), table.parquet]
+
+
+def statistics_job(table: Table, limits: Limits) -> list[bytes]:
+    """Return the frames that ask for the statistics of `table`."""
+    header: Mapping[str, Json] = {
+        "kind": "statistics",
+        "tables": [_table_json(table)],
+        **_limits_json(limits, limits.statistics_s),
     }
     return [canonical_bytes(header), table.parquet]
 

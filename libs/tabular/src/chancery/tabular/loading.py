@@ -110,7 +110,24 @@ def _load_rows(engine: Engine, table: LoadedTable, data: bytes) -> None:
         engine.run(insertion(table.schema.name, table.schema.columns), lists)
 
 
-def _load_parquet(engine: Engine, table: LoadedTable, incoming: Incoming) -> None:
+@dataclass(frozen=True, slots=True)
+class FilteredFile:
+    """What a FROM clause names, and the condition of the rows that the caller may read."""
+
+    source: str
+    condition: str
+    parameters: list[list[str]]
+
+
+@contextmanager
+def filtered_file(
+    engine: Engine, table: LoadedTable, incoming: Incoming
+) -> Generator[FilteredFile]:
+    """Let the database read the snapshot in the next frame for a while.
+
+    Raises:
+        EngineFailure: `dataset_unreadable` when it lacks a column, or has it with another type.
+    """
     with _readable(incoming):
         source = f"read_parquet('{FILE}')"
         stored = dict(engine.describe(f"SELECT * FROM {source}"))  # noqa: S608 - our own file
@@ -121,12 +138,17 @@ def _load_parquet(engine: Engine, table: LoadedTable, incoming: Incoming) -> Non
             parameters.append(_typed_values(engine, values, stored.get(column)))
             cast = f"CAST(${len(parameters)}::VARCHAR[] AS {stored[column]}[])"
             conditions.append(f"list_contains({cast}, {quote_identifier(column)})")
+        yield FilteredFile(source, " AND ".join(conditions), parameters)
+
+
+def _load_parquet(engine: Engine, table: LoadedTable, incoming: Incoming) -> None:
+    with filtered_file(engine, table, incoming) as file:
         kept = _narrowed(engine, table)
         taken = ", ".join(quote_identifier(each.name) for each in table.filled.columns)
         engine.run(
             f"INSERT INTO {kept} SELECT {taken or 'NULL'}"  # noqa: S608
-            f" FROM {source} WHERE {' AND '.join(conditions)}",
-            parameters,
+            f" FROM {file.source} WHERE {file.condition}",
+            file.parameters,
         )
 
 

@@ -24,19 +24,23 @@ from chancery.tabular.jobs import (
     read_snapshot,
     reply_bytes_max,
     rows_job,
+    statistics_job,
 )
 from chancery.tabular.plan import Plan, plan
 from chancery.tabular.preview import Preview, preview_of
 from chancery.tabular.schema import TableSchema
 from chancery.tabular.spares import Spares
+from chancery.tabular.statistics import read_statistics
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from chancery.tabular.schema import ColumnDeclaration
     from chancery.tabular.snapshot import Snapshot
+    from chancery.tabular.statistics import TableStatistics
 
 DEFAULT_LIMITS = Limits()
+STATISTICS_BYTES_MAX = 1024 * 1024
 
 
 class WorkerPool:
@@ -141,6 +145,17 @@ class WorkerPool:
         )
         result = read_result(frames[0])
         return None if result.truncated else RowTable(table.schema, result.rows)
+
+    async def statistics(self, table: Table) -> TableStatistics:
+        """Return what the authorised rows of `table` hold per visible column.
+
+        Raises:
+            Rejected: as `query`.
+        """
+        limits = self._limits
+        reply_max = reply_bytes_max(STATISTICS_BYTES_MAX)
+        frames = await self._exchange(statistics_job(table, limits), limits.statistics_s, reply_max)
+        return read_statistics(frames[0])
 
     async def convert(
         self,

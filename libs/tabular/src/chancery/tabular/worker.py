@@ -23,6 +23,7 @@ from chancery.tabular.loading import FILE, close_file, load, open_file, tables_o
 from chancery.tabular.parquet import convert_parquet
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, quote_identifier
 from chancery.tabular.snapshot import convert_csv, convert_xlsx
+from chancery.tabular.statistics import statistics_frame, statistics_of
 from chancery.tabular.tree import as_integer, as_object, as_text, texts
 from chancery.tabular.twin import check_reads, create_tables, optimized
 from chancery.tabular.values import Unrepresentable, canonical, is_edge
@@ -63,6 +64,8 @@ def _answer(incoming: Incoming, engine: Engine) -> list[bytes]:
                 return _query(job, incoming, engine)
             case "rows":
                 return [_all_rows(job, incoming, engine)]
+            case "statistics":
+                return [_statistics(job, incoming, engine)]
             case _:
                 return _convert(job, incoming.take())
     except EngineFailure as failure:
@@ -127,6 +130,14 @@ def _all_rows(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> by
     return _rows_of(engine, tables[0].schema, job)
 
 
+def _statistics(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> bytes:
+    """Read the file itself, within the bounds of a query; no statement of a caller runs."""
+    (table,) = tables_of_job(job, None)
+    optimized(engine)
+    _bound(engine, job)
+    return statistics_frame(statistics_of(engine, table, incoming))
+
+
 def _rows_of(engine: Engine, schema: TableSchema, bounds: Mapping[str, Json]) -> bytes:
     """Return all rows; none, marked as truncated, when they cannot fit."""
     columns = tuple((each.name, each.duckdb_type) for each in schema.columns)
@@ -176,11 +187,15 @@ def _convert(job: Mapping[str, Json], data: bytes) -> list[bytes]:
     return [header, snapshot.parquet]
 
 
-def _lock(engine: Engine, job: Mapping[str, Json]) -> None:
-    close_file()
+def _bound(engine: Engine, job: Mapping[str, Json]) -> None:
     engine.lock(
         memory_bytes=as_integer(job["memory_bytes"]), runtime_ms=as_integer(job["deadline_ms"])
     )
+
+
+def _lock(engine: Engine, job: Mapping[str, Json]) -> None:
+    close_file()
+    _bound(engine, job)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 

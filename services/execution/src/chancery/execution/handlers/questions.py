@@ -8,22 +8,35 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from chancery.events.queries import DatasetSchema, PinnedRevision, QueryResult, RunQuery
+from chancery.events.queries import (
+    ColumnSummary,
+    DatasetSchema,
+    PinnedRevision,
+    QueryResult,
+    RunQuery,
+)
 from chancery.events.requests import Caller, Request
 from chancery.execution.domain.tables import visible_schema
 from chancery.execution.errors import Busy
 from chancery.execution.handlers.material import PinnedTable, Reading
 from chancery.execution.handlers.turns import Turns
 from chancery.kernel.canonical import Json, canonical_bytes
-from chancery.kernel.errors import NotFound
+from chancery.kernel.errors import NotFound, Rejected, Unavailable
+from chancery.runtime.logging import get_logger
 from chancery.tabular.engine import library_version
 from chancery.tabular.jobs import Page, Table
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.preview import Preview
 from chancery.tabular.schema import fold
+from chancery.tabular.statistics import ColumnStatistics, TableStatistics
 
 ANSWER_S = 40.0
 """How long a statement may take with all its waiting: less than its caller waits for the reply."""
+
+STATISTICS_S = 3.5
+"""How long a schema may wait for its statistics; its caller waits for 5 seconds."""
+
+_log = get_logger("chancery.execution")
 
 
 class Pages(Protocol):
@@ -35,6 +48,10 @@ class Pages(Protocol):
 
     async def query(self, sql: str, tables: Sequence[Table], *, page: Page = ...) -> Preview:
         """Return a page of `sql` over what the caller may read of `tables`."""
+        ...
+
+    async def statistics(self, table: Table) -> TableStatistics:
+        """Return what the rows that the caller may read of `table` hold."""
         ...
 
 
@@ -81,13 +98,33 @@ class Questions:
         manifest = await self.reading.manifest(request.caller.tenant, pinned.manifest_sha256)
         schema = visible_schema(pinned, manifest)
         columns = tuple((column.name, column.duckdb_type) for column in schema.columns)
-        rows = manifest.rows
-        if pinned.row_filters:
+        found = await self._statistics(request.caller, pinned)
+        if found is None and pinned.row_filters:
+            # The number of all rows tells of the hidden ones.
             rows = await self._visible_rows(request.caller, pinned)
-        return DatasetSchema(dataset=pinned, columns=columns, rows=rows)
+        else:
+            rows = manifest.rows if found is None else found.rows
+        return DatasetSchema(
+            dataset=pinned,
+            columns=columns,
+            rows=rows,
+            statistics=None if found is None else tuple(map(_summary, found.columns)),
+        )
+
+    async def _statistics(self, caller: Caller, pinned: PinnedRevision) -> TableStatistics | None:
+        """Return the statistics, or None when time, memory or turns do not suffice for them."""
+        try:
+            async with (
+                self._turn(caller, STATISTICS_S),
+                self.reading.tables(caller.tenant, [_pinned(pinned)]) as (table,),
+            ):
+                return await self.sql.statistics(table)
+        except (Unavailable, Rejected) as error:
+            _log.info("a schema goes without statistics", code=error.code)
+            return None
 
     async def _visible_rows(self, caller: Caller, pinned: PinnedRevision) -> int:
-        """Count the rows as a query would: a number of all rows tells of the hidden ones."""
+        """Count the rows as a query would."""
         async with (
             self._turn(caller),
             self.reading.tables(caller.tenant, [_pinned(pinned)]) as (table,),
@@ -97,16 +134,27 @@ class Questions:
         return int(preview.rows[0][0] or "0")
 
     @asynccontextmanager
-    async def _turn(self, caller: Caller) -> AsyncGenerator[None]:
+    async def _turn(self, caller: Caller, within_s: float | None = None) -> AsyncGenerator[None]:
         """Hold a turn of the caller for as long as an answer may take."""
         try:
             async with (
-                asyncio.timeout(self.answer_s),
+                asyncio.timeout(self.answer_s if within_s is None else within_s),
                 self.turns.of((caller.tenant, caller.principal)),
             ):
                 yield
         except TimeoutError as error:
             raise Busy from error
+
+
+def _summary(found: ColumnStatistics) -> ColumnSummary:
+    return ColumnSummary(
+        name=found.name,
+        count=found.count,
+        nulls=found.nulls,
+        minimum=found.minimum,
+        maximum=found.maximum,
+        distinct=found.distinct,
+    )
 
 
 def _ready(pinned: PinnedRevision) -> bool:

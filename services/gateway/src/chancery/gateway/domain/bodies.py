@@ -231,11 +231,15 @@ class PinnedSourceReply(PinnedReply):
 
 
 class SchemaReply(BaseModel):
-    """The columns of a snapshot that the caller may see, and how many of its rows."""
+    """The columns of a snapshot that the caller may see, how many of its rows, and what they hold.
+
+    `statistics` follow the order of `columns`; null when they could not be computed in time.
+    """
 
     dataset: PinnedReply
     columns: tuple[tuple[str, str], ...]
     rows: int
+    statistics: tuple[queries.ColumnSummary, ...] | None = None
 
 
 class RectangleReply(BaseModel):

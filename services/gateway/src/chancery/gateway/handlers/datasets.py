@@ -104,14 +104,17 @@ async def read_snapshot(
 
 @router.get("/datasets/{dataset}/schema")
 async def read_schema(ws: PathId, dataset: PathId, here: Here) -> SchemaReply:
-    """Return the columns of the serving snapshot that the caller may see."""
+    """Return the columns of the serving snapshot that the caller may see, and what they hold."""
     pinned = await _authorised(here, ws, dataset, None)
     if pinned.extraction_sha256 is None:
         message = "the snapshot cannot be queried yet; ask for its state"
         raise NotFound(message, code="not_extracted")
     schema = await here.query("execution", "schema", pinned, queries.DatasetSchema)
     return SchemaReply(
-        dataset=PinnedReply.of(schema.dataset), columns=schema.columns, rows=schema.rows
+        dataset=PinnedReply.of(schema.dataset),
+        columns=schema.columns,
+        rows=schema.rows,
+        statistics=schema.statistics,
     )
 
 
