@@ -16,8 +16,14 @@ from chancery.events.authority import (
     Title,
     Visibility,
 )
+from chancery.events.commands_bulk import (
+    BulkDocument,
+    BulkPublished,
+    CheckBulkUpload,
+    DocumentsPublished,
+    PublishDocuments,
+)
 from chancery.events.commands_knowledge import (
-    AskCorpus,
     DeclareCorpus,
     DeleteFile,
     DraftSavedOutcome,
@@ -34,9 +40,11 @@ from chancery.events.run import Bounds, Selection
 
 __all__ = (
     "AddMember",
-    "AskCorpus",
+    "BulkDocument",
+    "BulkPublished",
     "ChangeGrant",
     "ChangeServing",
+    "CheckBulkUpload",
     "CheckUpload",
     "CloseWorkspace",
     "ConversationCreated",
@@ -47,6 +55,7 @@ __all__ = (
     "DeclareDataset",
     "DeclareSource",
     "DeleteFile",
+    "DocumentsPublished",
     "DraftSavedOutcome",
     "EvidenceName",
     "GovernedKind",
@@ -56,6 +65,7 @@ __all__ = (
     "MessagePosted",
     "Outcome",
     "PostMessage",
+    "PublishDocuments",
     "PublishDraft",
     "PublishRevision",
     "PublishSnapshot",
@@ -258,6 +268,7 @@ class PostMessage(Message):
     files: Selection = ()
     mode: Mode = "auto"
     bounds: Bounds = Field(default_factory=Bounds)
+    corpus: Id | None = None
 
 
 class MessagePosted(Message):

@@ -21,9 +21,6 @@ from chancery.events.authority_knowledge import (
 )
 from chancery.events.envelope import Id, Sha256
 from chancery.events.requests import Message
-from chancery.events.run import Bounds
-
-QUESTION_CHARACTERS_MAX = 4000
 
 
 class EvidenceName(Message):
@@ -135,20 +132,3 @@ class DeleteFile(Message):
     """Delete a file of the caller for good."""
 
     file_id: Id
-
-
-class AskCorpus(Message):
-    """Ask a corpus a question, whose text is the run's blob `question_sha256`.
-
-    `source` and `revision` name the question for its caller: one pair starts one run, and with
-    another content it is refused. `bounds` state profile and policy revision.
-    """
-
-    workspace_id: Id
-    corpus_id: Id
-    source: str = Field(min_length=1, max_length=200)
-    revision: int = Field(ge=1)
-    run_id: Id
-    question_sha256: Sha256
-    question_characters: int = Field(ge=1, le=QUESTION_CHARACTERS_MAX)
-    bounds: Bounds

@@ -338,24 +338,3 @@ class CorpusView(Message):
     where: str
     binding: str
     declaration_sha256: Sha256
-
-
-class OfAnswer(Message):
-    """Ask whether an answer can be disclosed now; null is the answer of a run without one."""
-
-    answer: Id | None = None
-
-
-class Availability(Message):
-    """False for null or invalidated context; a failed check is a failure, never either."""
-
-    available: bool
-
-
-class OfCorpusRun(Message):
-    """A question about the run that the caller's request pair started."""
-
-    workspace_id: Id
-    corpus_id: Id
-    source: str = Field(min_length=1, max_length=200)
-    revision: int = Field(ge=1)

@@ -49,6 +49,7 @@ class RunRequested(EventData):
     files: Selection = ()
     mode: Mode = "auto"
     bounds: Bounds = Field(default_factory=Bounds)
+    corpus: Id | None = None
 
 
 class _OfLease(EventData):

@@ -12,17 +12,14 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from chancery.events import commands, queries
-from chancery.events.envelope import Envelope, Event
-from chancery.events.run import RunCancelled, RunRequested
-from chancery.events.topology import run_subject
+from chancery.events.corpora import RunBegun
 from chancery.gateway.domain.bodies import RetriedReply
 from chancery.gateway.domain.frames import HEARTBEAT, frame, resume_after
+from chancery.gateway.handlers.asking import announce_cancel, announce_request
 from chancery.gateway.handlers.edge import Context, Here, PathId, disclosed
 from chancery.gateway.ports import Nudge
 from chancery.kernel.canonical import parse_json
-from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import ChanceryError, Unavailable
-from chancery.kernel.ids import derived_id
 
 router = APIRouter(prefix="/v1/runs", tags=["ask"])
 
@@ -58,21 +55,7 @@ async def read_bundle(run: PathId, here: Here) -> Response:
 async def cancel_run(run: PathId, here: Here) -> dict[str, str]:
     """Give a run up; stages that are still at work become void."""
     document = await _document(here, "run", run)
-    caller = here.call.caller
-    data = RunCancelled(run_id=run, credential_id=caller.credential_id)
-    envelope = Envelope(
-        id=derived_id("cancelled", caller.tenant, run, _generation_of(document)),
-        source="/chancery/gateway",
-        type=data.TYPE,
-        subject=run,
-        time=SystemClock().now(),
-        tenant=caller.tenant,
-        actor=caller.principal,
-        correlationid=run,
-        traceparent=here.call.traceparent,
-    )
-    subject = run_subject(caller.tenant, run, "cancelled")
-    await here.edge.announcements.announce(subject, Event(envelope=envelope, data=data))
+    await announce_cancel(here, run, _generation_of(document))
     return {"run_id": run}
 
 
@@ -81,35 +64,13 @@ async def retry_run(run: PathId, here: Here) -> RetriedReply:
     """Answer the question once more; earlier receipts stay, the newest generation is shown."""
     command = commands.RetryRun(run_id=run)
     retried = await here.command("release", "retry-run", command, commands.RunRetried)
-    asked, caller = retried.asked, here.call.caller
-    data = RunRequested(
-        run_id=run,
-        workspace_id=retried.workspace_id,
-        conversation_id=asked.conversation_id,
-        message=retried.message,
-        credential_id=retried.credential_id,
-        question_sha256=asked.question_sha256,
-        sources=asked.sources,
-        items=asked.items,
-        datasets=asked.datasets,
-        files=asked.files,
-        mode=asked.mode,
-        bounds=asked.bounds,
+    begun = RunBegun(
+        **retried.model_dump(exclude={"asked"}),
+        request_sha256=here.call.request_sha256,
+        is_open=True,
+        asked=retried.asked,
     )
-    envelope = Envelope(
-        id=derived_id("requested", caller.tenant, run, str(retried.generation)),
-        source="/chancery/gateway",
-        type=data.TYPE,
-        subject=run,
-        time=retried.requested_at,
-        tenant=caller.tenant,
-        actor=caller.principal,
-        correlationid=run,
-        traceparent=here.call.traceparent,
-        requestsha256=here.call.request_sha256,
-    )
-    subject = run_subject(caller.tenant, run, "requested")
-    await here.edge.announcements.announce(subject, Event(envelope=envelope, data=data))
+    await announce_request(here, begun)
     return RetriedReply(run_id=run, generation=retried.generation)
 
 
