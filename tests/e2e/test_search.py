@@ -15,6 +15,7 @@ from chancery.client.found import Found
 from chancery.client.http import Chancery
 from chancery.events.authority import Visibility
 from chancery.extract.media import PDF
+from chancery.testkit.waiting import eventually
 from tests.e2e.running import System, command
 from tests.e2e.test_documents import DOCUMENTS, FACT, publish
 from tests.e2e.world import World, make_world, send
@@ -204,3 +205,45 @@ async def test_searching_another_workspace_finds_nothing_of_this_one(
 
     assert found.hits == ()
     assert found.coverage.eligible == 1
+
+
+@pytest.mark.req("CL-6")
+async def test_a_refresh_is_confirmed_and_granted_once_a_minute(
+    system: System, world: World
+) -> None:
+    revision = await world.document("pumps", PAGE)
+    reader = world.reader.workspace(world.id)
+    assert (await search(world, world.reader)).coverage.state == "complete"
+
+    first = await reader.refresh("pumps", revision, idempotency_key="k1")
+    again = await reader.refresh("pumps", revision, idempotency_key="k1")
+    with pytest.raises(ProblemError) as hasty:
+        await reader.refresh("pumps", revision)
+    with pytest.raises(ProblemError) as foreign:
+        await world.stranger.workspace(world.id).refresh("pumps", revision)
+    await world.desk.withdraw("sources", "pumps")
+    with pytest.raises(ProblemError) as withdrawn:
+        await reader.refresh("pumps", revision)
+
+    assert (first.state, again.state) == ("ready", "ready")
+    assert (hasty.value.status, hasty.value.code) == (429, "refreshed_recently")
+    assert foreign.value.status == 404
+    assert (withdrawn.value.status, withdrawn.value.code) == (409, "not_eligible")
+
+
+@pytest.mark.req("CL-4", "CL-6")
+async def test_lost_bytes_come_back_by_a_refresh(system: System, world: World) -> None:
+    await publish(world, PDF, DOCUMENTS[PDF])
+    reader = world.reader.workspace(world.id)
+    pinned = await reader.revision("pumps", 1)
+    (lost,) = (system.folder / "blobs").rglob(str(pinned.extraction_sha256))
+    lost.unlink()
+    with pytest.raises(ProblemError):
+        await reader.text("pumps", 1)
+
+    await reader.refresh("pumps", 1)
+
+    await eventually(lost.exists, within_s=20)
+    assert FACT in await reader.text("pumps", 1)
+    reconciled = await reader.reconcile("pumps")
+    assert reconciled.state in {"ready", "pending"}

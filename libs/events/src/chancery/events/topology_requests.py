@@ -110,7 +110,16 @@ REQUESTS: Final[tuple[RequestTopic, ...]] = (
         ("events", "EventsAfter", "EventRows"),
         ("conversation", "OfConversation", "Document"),
     ),
-    *_queries("retrieval", ("search", "Search", "SearchResult")),
+    *_queries(
+        "retrieval",
+        ("search", "Search", "SearchResult"),
+        ("confirm", "ConfirmRevision", "RevisionConfirmed"),
+    ),
+    *_commands(
+        "indexing",
+        ("refresh", "RefreshRevision", "WorkAccepted"),
+        ("reconcile", "ReconcileSource", "WorkAccepted"),
+    ),
     *_queries(
         "execution",
         ("sql", "RunQuery", "QueryResult"),

@@ -31,7 +31,7 @@ class Internal(Unavailable):
     code = "internal"
 
 
-_UNSUPPORTED = "unsupported_media_type"
+_BY_CODE = {"unsupported_media_type": 415, "refreshed_recently": 429}
 _DECLARED_FIELDS = {
     "unknown_column": "columns",
     "invalid_column_type": "columns",
@@ -62,8 +62,8 @@ def snapshot_failed(reason: str) -> SnapshotFailed:
 
 def status_of(error: ChanceryError) -> int:
     """Return the HTTP status for `error`; what is no caller's fault is 503."""
-    if error.code == _UNSUPPORTED:
-        return 415
+    if error.code in _BY_CODE:
+        return _BY_CODE[error.code]
     for kind, status in _STATUS:
         if isinstance(error, kind):
             return status

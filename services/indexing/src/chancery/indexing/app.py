@@ -7,16 +7,24 @@ from dataclasses import dataclass
 
 from chancery.bus.connection import Connection
 from chancery.events.envelope import Event
-from chancery.events.topology import INDEXING_PUBLICATIONS, authority_subject, consumer
+from chancery.events.index_requests import ReconcileSource, RefreshRevision
+from chancery.events.topology import (
+    INDEXING_PUBLICATIONS,
+    authority_subject,
+    command_subject,
+    consumer,
+)
 from chancery.extract.limits import DEADLINE_FACTOR, Limits
 from chancery.extract.pool import ExtractionPool
 from chancery.indexing.adapters.ledger import PostgresLedger
 from chancery.indexing.adapters.streams import StreamAuthority, StreamIndex
+from chancery.indexing.adapters.wishes import PostgresWishes
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import Publications
+from chancery.indexing.handlers.refreshing import Refreshing
 from chancery.indexing.ports import Converter, DocumentReader
 from chancery.indexing.settings import IndexingSettings
 from chancery.kernel.clock import SystemClock
@@ -34,9 +42,10 @@ LIMITS = PoolLimits(connections_max=4)
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Takes deliveries of INDEXING_PUBLICATIONS to their resource."""
+    """Takes deliveries of INDEXING_PUBLICATIONS to their resource, and wishes beside them."""
 
     publications: Publications
+    refreshing: Refreshing
 
     async def handle(self, event: Event, delivery: Delivery) -> None:
         """Handle one event of a source or dataset; see `Publications.handle`."""
@@ -65,7 +74,9 @@ def create_worker(
         PostgresLedger(pool), StreamAuthority(connection), StreamIndex(connection), SystemClock()
     )
     extraction = Extraction(blobs, reader, converter)
-    return Worker(Publications(Announcements(announcer), extraction))
+    announcements = Announcements(announcer)
+    refreshing = Refreshing(PostgresWishes(pool), announcements, extraction)
+    return Worker(Publications(announcements, extraction), refreshing)
 
 
 async def serve(settings: IndexingSettings) -> None:
@@ -96,4 +107,14 @@ async def serve(settings: IndexingSettings) -> None:
             parking=PostgresParking(pool, "indexing"),
             workers=settings.workers,
         )
+        serve_wishes(service, worker.refreshing)
         await service.run()
+
+
+def serve_wishes(service: Service, refreshing: Refreshing) -> None:
+    """Answer what is asked of indexing, and carry it out."""
+    refresh = command_subject("indexing", "refresh")
+    service.responder(refresh, RefreshRevision, refreshing.refresh)
+    reconcile = command_subject("indexing", "reconcile")
+    service.responder(reconcile, ReconcileSource, refreshing.reconcile)
+    service.background("wishes", refreshing.run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from chancery.kernel.errors import Conflict, Corrupt, Rejected
 
 
@@ -33,3 +35,13 @@ class PolicyColumnMissing(Rejected):
     """The dataset's policy hides or filters a column that the snapshot does not have."""
 
     code = "policy_column_missing"
+
+
+class RefreshedRecently(Rejected):
+    """The same was asked for less than a minute ago; it is done already, or being done."""
+
+    code = "refreshed_recently"
+
+    def __init__(self, *, wait_s: float) -> None:
+        """Say when to come back."""
+        super().__init__(f"this was refreshed just now; ask again in {math.ceil(wait_s)} s")

@@ -11,6 +11,7 @@ from chancery.events.envelope import Event, EventData
 from chancery.extract.extraction import Extraction
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.domain.page import Page
+from chancery.indexing.domain.wishes import Wish
 from chancery.tabular.schema import ColumnDeclaration
 from chancery.tabular.snapshot import Snapshot
 
@@ -66,6 +67,31 @@ class Ledger(Protocol):
         Raises:
             Unavailable: when the store is away, or another holder keeps a page too long.
         """
+        ...
+
+
+class Wishes(Protocol):
+    """What is to be indexed again; each taken by one process at a time."""
+
+    async def record(self, wish: Wish) -> bool:
+        """Record a wish; False when this very request was recorded before.
+
+        Raises:
+            RefreshedRecently: another request wished the same less than a minute ago.
+            Unavailable: the store is away.
+        """
+        ...
+
+    async def take(self) -> Wish | None:
+        """Take the oldest open wish, or None; whoever dies with it loses it after a while."""
+        ...
+
+    async def end(self, wish: Wish) -> None:
+        """Say that a wish was carried out, as far as it can be."""
+        ...
+
+    async def give_back(self, wish: Wish) -> None:
+        """Let a wish be taken again; it could not be carried out now."""
         ...
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from chancery.bus.connection import Connection
 from chancery.events.envelope import Event
+from chancery.events.index_requests import ConfirmRevision
 from chancery.events.search import Search
 from chancery.events.topology import RETRIEVAL_RUNS, consumer, query_subject
 from chancery.kernel.clock import SystemClock
@@ -93,5 +94,8 @@ async def serve(settings: RetrievalSettings) -> None:
             parking=parking,
             workers=settings.workers,
         )
-        service.responder(query_subject("retrieval", "search"), Search, retrieval.searching)
+        searching = retrieval.searching
+        service.responder(query_subject("retrieval", "search"), Search, searching.search)
+        confirm = query_subject("retrieval", "confirm")
+        service.responder(confirm, ConfirmRevision, searching.confirm)
         await service.run()

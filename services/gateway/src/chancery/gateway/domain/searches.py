@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, Field
 
+from chancery.events.queries import IndexState
 from chancery.events.run import Selection
 from chancery.events.search import HITS_MAX, SearchHit, SearchPin, SearchQuery, SearchRevision
 from chancery.evidence.coverage import CoverageReport
 from chancery.evidence.parts import PART_CHARACTERS, part_id
 from chancery.gateway.domain.bodies import Body
 from chancery.kernel.canonical import sha256_hex
-from chancery.kernel.errors import Corrupt
+from chancery.kernel.errors import Conflict, Corrupt
 
 
 class SearchBody(Body):
@@ -50,6 +51,26 @@ class SearchReply(BaseModel):
     hits: list[SearchHitReply]
     coverage: CoverageReport
     checkpoint: int
+
+
+class RefreshBody(Body):
+    """The exact revision to index again: the one that serves."""
+
+    revision: int = Field(ge=1, le=2**31 - 1)
+
+
+class IndexedReply(BaseModel):
+    """A revision and its index state; ready means that the search index has confirmed it."""
+
+    revision: int
+    state: IndexState
+    reason: str | None = None
+
+
+class NotEligible(Conflict):
+    """The revision does not serve, or has no text, so that there is nothing to index."""
+
+    code = "not_eligible"
 
 
 class ForeignHit(Corrupt):

@@ -11,6 +11,9 @@ from chancery.gateway.handlers.watching import sight_of
 from chancery.kernel.errors import ChanceryError
 from chancery.runtime.telemetry import current_trace_id
 
+_RETRY_AFTER_S = {429: "60", 503: "1"}
+"""The statuses that say when to come back."""
+
 
 class ProblemResponse(Response):
     """A problem document; whoever watches the request learns its code."""
@@ -22,8 +25,8 @@ class ProblemResponse(Response):
         headers = {"Cache-Control": "no-store"}
         if problem.status == 401:  # noqa: PLR2004 - the one status that has to name its scheme
             headers["WWW-Authenticate"] = "Bearer"
-        if problem.status == 503:  # noqa: PLR2004 - the one status that says when to come back
-            headers["Retry-After"] = "1"
+        if problem.status in _RETRY_AFTER_S:
+            headers["Retry-After"] = _RETRY_AFTER_S[problem.status]
         body = problem.model_dump_json(exclude_none=True)
         super().__init__(body, status_code=problem.status, headers=headers)
         self.code = problem.code

@@ -15,6 +15,8 @@ from chancery.gateway.handlers import (
     conversations,
     datasets,
     health,
+    health,
+    refreshing,
     excerpts,
     runs,
     searching,
@@ -41,6 +43,7 @@ _ROUTERS = (
     datasets.router,
     conversations.router,
     runs.router,
+    refreshing.router,
     searching.router,
     excerpts.router,
 )

@@ -24,6 +24,7 @@ from chancery.indexing.domain.standing import (
     needs_extraction,
     next_step,
     outcome_of,
+    renewed_step,
 )
 
 
@@ -32,13 +33,15 @@ class Page:
     """One resource; `index_sequence` is the last message of its INDEX subject accounted for.
 
     `revisions` holds those that may still change: the newest, and each that is not excluded yet or
-    has no outcome. Changed by the methods below only, under the lock of its ledger.
+    has no outcome. `renewals` are those to announce as ready once more, for which request; they are
+    not kept. Changed by the methods below only, under the lock of its ledger.
     """
 
     ref: ResourceRef
     history: History = field(default_factory=History)
     index_sequence: int = 0
     revisions: dict[int, Revision] = field(default_factory=dict[int, Revision])
+    renewals: dict[int, str] = field(default_factory=dict[int, str])
 
     def follow_authority(self, sequence: int, data: EventData) -> None:
         """Continue with the resource's next event on AUTHORITY."""
@@ -58,6 +61,7 @@ class Page:
             case RevisionPending():
                 self._update(data.revision, standing=Standing("pending"))
             case RevisionReady():
+                self.renewals.pop(data.revision, None)
                 standing = Standing("ready", manifest_sha256=data.manifest_sha256)
                 self._update(data.revision, standing=standing)
             case RevisionFailed():
@@ -73,6 +77,10 @@ class Page:
             if isinstance(outcome.result, Failed):
                 self._update(number, outcome=outcome)
 
+    def renew(self, wished: Mapping[int, str]) -> None:
+        """Announce these revisions as ready once more, each for the request of this id."""
+        self.renewals.update(wished)
+
     def next_step(self, found: Mapping[int, Outcome]) -> Step | None:
         """Return the next event to append, or None when everything was said.
 
@@ -82,6 +90,7 @@ class Page:
         for number, revision in sorted(self.revisions.items()):
             step = self._extraction_step(revision, found.get(number))
             step = step or next_step(self.ref, self.history, self.revisions[number])
+            step = step or self._renewal_step(number)
             if step is not None:
                 return step
         return None
@@ -96,9 +105,15 @@ class Page:
 
     def _extraction_step(self, revision: Revision, found: Outcome | None) -> Step | None:
         known = revision.outcome
-        if found is None or (known is not None and known.extractor == found.extractor):
+        if found is None or (known is not None and _stands_against(known, found)):
             return None
         return extracted_step(self.ref, self.history, replace(revision, outcome=found))
+
+    def _renewal_step(self, number: int) -> Step | None:
+        request_id = self.renewals.get(number)
+        if request_id is None:
+            return None
+        return renewed_step(self.ref, self.history, self.revisions[number], request_id)
 
     def _update(
         self, number: int, *, outcome: Outcome | None = None, standing: Standing | None = None
@@ -108,3 +123,8 @@ class Page:
             self.revisions[number] = replace(
                 known, outcome=outcome or known.outcome, standing=standing or known.standing
             )
+
+
+def _stands_against(known: Outcome, found: Outcome) -> bool:
+    """Tell whether a known canonical form keeps its place; a failure gives way to a later try."""
+    return known.extractor == found.extractor and not isinstance(known.result, Failed)

@@ -178,6 +178,17 @@ def next_step(ref: ResourceRef, history: History, revision: Revision) -> Step | 
     return Step(event_id, _announcement(ref, history, revision, wanted))
 
 
+def renewed_step(
+    ref: ResourceRef, history: History, revision: Revision, request_id: str
+) -> Step | None:
+    """Return the event that says once more that the revision is ready, or None when it is not."""
+    wanted = standing_of(ref, history, revision)
+    if wanted.state != "ready" or wanted != revision.standing:
+        return None
+    event_id = derived_id("index", *_names(ref, revision), "renewed", request_id)
+    return Step(event_id, _announcement(ref, history, revision, wanted))
+
+
 def extracted_step(ref: ResourceRef, history: History, revision: Revision) -> Step | None:
     """Return the event that publishes the revision's canonical form, or None when it has none.
 

@@ -59,6 +59,12 @@ class Extraction:
             return Outcome(identity, Failed(error.code))
         return Outcome(identity, result)
 
+    async def is_kept(self, ref: ResourceRef, extracted: Extracted) -> bool:
+        """Tell whether the canonical form is in the blob store."""
+        hashes = (extracted.extraction_sha256, extracted.manifest_sha256)
+        found = [await self.blobs.exists(ref.tenant, each) for each in hashes]
+        return all(found)
+
     async def _document(self, ref: ResourceRef, revision: Revision) -> Extracted:
         publication = revision.publication
         async with self.room.taking(publication.size_bytes):

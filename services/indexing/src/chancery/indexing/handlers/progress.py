@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from chancery.events.envelope import Envelope, Event
@@ -38,6 +38,7 @@ class Progress:
 
     history: History
     unextracted: tuple[Revision, ...]
+    revisions: Mapping[int, Revision] = field(default_factory=dict[int, Revision])
 
 
 _Group: TypeAlias = "dict[ResourceRef, list[Asking]]"
@@ -47,12 +48,15 @@ _Group: TypeAlias = "dict[ResourceRef, list[Asking]]"
 class Asking:
     """One resource to bring up to its log; `found` are new outcomes of its extractions.
 
-    At the end there is `progress`, or the `error` that kept it from being made.
+    `renewed` are revisions to announce as ready once more, if they are, each with the id of the
+    request that wants it. At the end there is `progress`, or the `error` that kept it from being
+    made.
     """
 
     ref: ResourceRef
     cause: Cause
     found: Mapping[int, Outcome]
+    renewed: Mapping[int, str] = field(default_factory=dict[int, str])
     progress: Progress | None = None
     error: ChanceryError | None = None
 
@@ -98,8 +102,9 @@ class Announcer:
             await _at_once(self._read(page) for page in pages.values())
             for ref, page in pages.items():
                 page.record_failures(_found(group[ref]))
+                page.renew({n: id_ for one in group[ref] for n, id_ in one.renewed.items()})
             await self._say_everything(pages, group)
-            made = {ref: Progress(page.history, page.unextracted()) for ref, page in pages.items()}
+            made = {ref: _progress(page) for ref, page in pages.items()}
         for one in asked:
             one.progress = made[one.ref]
 
@@ -169,6 +174,10 @@ class Announcer:
     async def _follow(self, page: Page) -> None:
         async for sequence, data in self.index.read(page.ref, page.index_sequence):
             page.follow_index(sequence, data)
+
+
+def _progress(page: Page) -> Progress:
+    return Progress(page.history, page.unextracted(), dict(page.revisions))
 
 
 def _by_resource(asked: Sequence[Asking]) -> _Group:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from chancery.events.index_requests import ConfirmRevision, RevisionConfirmed
 from chancery.events.requests import Request
 from chancery.events.search import Search, SearchHit, SearchPin, SearchResult
 from chancery.retrieval.domain.entries import Pin, RevisionRef
@@ -15,11 +16,11 @@ from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """Handler of the query; nothing outside its pins is looked at, counted or told."""
+    """Handlers of the queries; nothing outside their pins is looked at, counted or told."""
 
     following: Following
 
-    async def __call__(self, request: Request[Search]) -> SearchResult:
+    async def search(self, request: Request[Search]) -> SearchResult:
         """Return the passages, best first, once the index has what the pins need.
 
         Raises:
@@ -30,6 +31,22 @@ class Searching:
             tenant, body.index_sequence, within_s=FRESHNESS_WAIT_S
         )
         return await asyncio.to_thread(self._search, tenant, body, position)
+
+    async def confirm(self, request: Request[ConfirmRevision]) -> RevisionConfirmed:
+        """Tell whether the index holds exactly this revision now.
+
+        Raises:
+            Unavailable: the index is being built again; try again.
+        """
+        tenant, pin = request.caller.tenant, _pin(request.body.pin)
+        try:
+            found = await asyncio.to_thread(
+                self.following.index.confirmed, tenant, frozenset({pin.number})
+            )
+        except IndexBroken:
+            self.following.report_broken(tenant)
+            raise
+        return RevisionConfirmed(is_indexed=bool(found))
 
     def _search(self, tenant: str, body: Search, position: int) -> SearchResult:
         pins = {pin.number: pin for pin in map(_pin, body.pins)}

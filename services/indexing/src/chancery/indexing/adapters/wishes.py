@@ -1,0 +1,60 @@
+"""The wishes in PostgreSQL: each is a row, taken by one process at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chancery.indexing.domain.history import ResourceRef
+from chancery.indexing.domain.wishes import EVERY_S, TAKEN_S, Wish
+from chancery.indexing.errors import RefreshedRecently
+from chancery.store.pool import Pool, borrow, transaction
+from chancery.store.queries import load_queries
+
+_QUERIES = load_queries("chancery.indexing")
+_RECORD = _QUERIES["record_wish"]
+_READ = _QUERIES["read_wish"]
+_TAKE = _QUERIES["take_wish"]
+_END = _QUERIES["end_wish"]
+_GIVE_BACK = _QUERIES["give_wish_back"]
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresWishes:
+    """The `Wishes` over schema `indexing`."""
+
+    pool: Pool
+
+    async def record(self, wish: Wish) -> bool:
+        """Record a wish; see `Wishes.record`."""
+        names = _names(wish)
+        async with transaction(self.pool) as connection:
+            if await connection.fetchval(_RECORD, *names, wish.request_id, EVERY_S):
+                return True
+            row = await connection.fetchrow(_READ, *names, EVERY_S)
+        assert row is not None, "a wish that is not recorded anew is there"
+        if row["request_id"] == wish.request_id:
+            return False
+        raise RefreshedRecently(wait_s=row["wait_s"])
+
+    async def take(self) -> Wish | None:
+        """Take the oldest open wish; see `Wishes.take`."""
+        async with borrow(self.pool) as connection:
+            row = await connection.fetchrow(_TAKE, TAKEN_S)
+        if row is None:
+            return None
+        ref = ResourceRef(row["tenant"], row["kind"], row["key"])
+        return Wish(ref, row["revision"], row["request_id"])
+
+    async def end(self, wish: Wish) -> None:
+        """Say that it was carried out; see `Wishes.end`."""
+        async with borrow(self.pool) as connection:
+            await connection.execute(_END, *_names(wish), wish.request_id)
+
+    async def give_back(self, wish: Wish) -> None:
+        """Let it be taken again; see `Wishes.give_back`."""
+        async with borrow(self.pool) as connection:
+            await connection.execute(_GIVE_BACK, *_names(wish), wish.request_id)
+
+
+def _names(wish: Wish) -> tuple[str, str, str, int]:
+    return wish.ref.tenant, wish.ref.kind, wish.ref.key, wish.revision

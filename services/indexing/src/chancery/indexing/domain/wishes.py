@@ -1,0 +1,25 @@
+"""A wish to have something indexed again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chancery.indexing.domain.history import ResourceRef
+
+EVERY_S = 60.0
+"""How long the same wish is not granted again."""
+
+TAKEN_S = 300.0
+"""How long a process may work at a wish before another one takes it up."""
+
+WHOLE = 0
+"""The number that stands for the whole resource in the place of a revision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """`revision` of `ref`, or the `WHOLE` of it; `request_id` tells repeats of one request."""
+
+    ref: ResourceRef
+    revision: int
+    request_id: str

@@ -1,0 +1,116 @@
+"""Indexing again what somebody asks for: recorded at once, carried out in the background.
+
+A refresh never takes away what is there: a revision whose canonical form is in the blob store is
+announced again as it is; only what failed, or whose bytes are gone, is extracted once more. As
+with every announcement the log is read to its end first, so that nothing withdrawn comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from chancery.events.index_requests import ReconcileSource, RefreshRevision, WorkAccepted
+from chancery.events.requests import Message, Request
+from chancery.indexing.domain.history import ResourceRef
+from chancery.indexing.domain.standing import Extracted, Outcome, Revision
+from chancery.indexing.domain.wishes import WHOLE, Wish
+from chancery.indexing.handlers.extraction import Extraction
+from chancery.indexing.handlers.grouping import Announcements
+from chancery.indexing.handlers.progress import Asking, Cause, Progress
+from chancery.indexing.ports import Wishes
+from chancery.kernel.errors import ChanceryError, Unavailable
+from chancery.kernel.ids import derived_id
+
+BodyT = TypeVar("BodyT", bound=Message)
+
+POLL_S = 5.0
+"""How long a wish that another process recorded or lost may wait."""
+
+_log = logging.getLogger("chancery.indexing")
+
+
+@dataclass(slots=True)
+class Refreshing:
+    """Takes wishes, and carries them out one after the other."""
+
+    wishes: Wishes
+    announcements: Announcements
+    extraction: Extraction
+    _recorded: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def refresh(self, request: Request[RefreshRevision]) -> WorkAccepted:
+        """Record that a revision is to be indexed again.
+
+        Raises:
+            RefreshedRecently: it was asked for less than a minute ago.
+        """
+        return await self._record(request, request.body.key, request.body.revision)
+
+    async def reconcile(self, request: Request[ReconcileSource]) -> WorkAccepted:
+        """Record that a source is to be compared with its log.
+
+        Raises:
+            RefreshedRecently: it was asked for less than a minute ago.
+        """
+        return await self._record(request, request.body.key, WHOLE)
+
+    async def run(self) -> None:
+        """Carry wishes out for ever.
+
+        Raises:
+            Unavailable: something is away; run again.
+        """
+        while True:
+            self._recorded.clear()
+            while (wish := await self.wishes.take()) is not None:
+                await self._carry_out(wish)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL_S):
+                    await self._recorded.wait()
+
+    async def _record(self, request: Request[BodyT], key: str, revision: int) -> WorkAccepted:
+        caller = request.caller
+        request_id = derived_id(
+            "wish", caller.tenant, caller.principal, request.route, request.idempotency_key
+        )
+        wish = Wish(ResourceRef(caller.tenant, "source", key), revision, request_id)
+        is_new = await self.wishes.record(wish)
+        self._recorded.set()
+        return WorkAccepted(is_new=is_new)
+
+    async def _carry_out(self, wish: Wish) -> None:
+        try:
+            await self._index_again(wish)
+        except Unavailable:
+            await self.wishes.give_back(wish)
+            raise
+        except ChanceryError as error:
+            _log.warning("%s %s was not refreshed: %s", wish.ref.kind, wish.ref.key, error.code)
+        await self.wishes.end(wish)
+
+    async def _index_again(self, wish: Wish) -> None:
+        cause = Cause(wish.request_id, None, None)
+        progress = await self.announcements.announce(Asking(wish.ref, cause, {}))
+        found: Mapping[int, Outcome] = {
+            one.publication.revision: await self.extraction.run(wish.ref, progress.history, one)
+            for one in await self._waiting(wish, progress)
+        }
+        renewed = {} if wish.revision == WHOLE else {wish.revision: wish.request_id}
+        await self.announcements.announce(Asking(wish.ref, cause, found, renewed))
+
+    async def _waiting(self, wish: Wish, progress: Progress) -> tuple[Revision, ...]:
+        """Return what has to be extracted: what never was, or the one that is not there."""
+        if wish.revision == WHOLE:
+            return progress.unextracted
+        known = progress.revisions.get(wish.revision)
+        if known is None or progress.history.serving != wish.revision:
+            return ()
+        if known.outcome is not None and isinstance(known.outcome.result, Extracted):
+            is_there = await self.extraction.is_kept(wish.ref, known.outcome.result)
+            return () if is_there else (known,)
+        return (known,)
