@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +14,8 @@ from chancery.client.replies import SealedAnswer
 from chancery.client.workspace import Table
 from chancery.events.authority import ColumnPolicy
 from chancery.kernel.ids import random_id
-from chancery.tabular.engine import Engine
 from chancery.testkit.servers import run_apart
+from tests.e2e.files import PARQUET_TYPE, parquet_of
 from tests.e2e.payroll import (
     ABSENT,
     HIDDEN,
@@ -306,7 +304,7 @@ async def test_a_hidden_field_hides_the_whole_nested_column(world: World) -> Non
     hidden = {"st.priv": ColumnPolicy(roles=("publisher",))}
     await world.desk.declare_dataset("nested", Table(title="Nested", columns=hidden))
     parquet = parquet_of("SELECT 1 AS id, {'pub': 2, 'priv': 7001} AS st")
-    await world.desk.publish_snapshot("nested", parquet, "application/vnd.apache.parquet")
+    await world.desk.publish_snapshot("nested", parquet, PARQUET_TYPE)
     asked = (
         "SELECT {s} FROM nested",
         "SELECT {s}.pub FROM nested",
@@ -327,14 +325,6 @@ async def test_a_hidden_field_hides_the_whole_nested_column(world: World) -> Non
     assert schema.columns == (("id", "INTEGER"),)
     assert shown[-1][0] == 200
     assert "7001" in shown[-2][1]
-
-
-def parquet_of(select: str) -> bytes:
-    """Return what a statement gives, as a Parquet file."""
-    with Engine() as engine, tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "file.parquet"
-        engine.run(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
-        return file.read_bytes()
 
 
 def _unhashed(answer: tuple[int, str]) -> tuple[int, str]:

@@ -72,7 +72,7 @@ async def test_a_query_takes_the_policy_of_its_caller_along() -> None:
         ("unknown_column", "columns"),
         ("policy_column_missing", "columns"),
         ("invalid_measure", "measures"),
-        ("parquet_value_range", "content"),
+        ("parquet_value_range", "snapshot"),
     ],
 )
 async def test_a_file_that_is_no_table_is_refused_by_code_and_field(
