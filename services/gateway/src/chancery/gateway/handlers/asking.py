@@ -45,7 +45,7 @@ async def start_run(
         credential_id=here.call.caller.credential_id,
         request_sha256=here.call.request_sha256,
         is_open=True,
-        asked=command,
+        asked=command.model_copy(update={"run_id": posted.run_id}),
     )
     await announce_request(here, begun)
     return posted
