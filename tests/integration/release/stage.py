@@ -14,11 +14,11 @@ from chancery.bus.connection import connect
 from chancery.bus.provision import Plan, apply
 from chancery.events import queries
 from chancery.events.topology import query_subject
-from chancery.release.app import Resources, create_parts, register
+from chancery.release.app import Resources, create_parts, pool_limits, register
 from chancery.release.settings import ReleaseSettings
 from chancery.runtime.service import Service
 from chancery.store.blobs import open_blobs
-from chancery.store.pool import PoolLimits, open_pool
+from chancery.store.pool import open_pool
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
 from tests.integration.release.world import TENANT, World
@@ -45,8 +45,9 @@ async def playing(
         if provision:
             await apply(bus, Plan(ack_wait_s=2, replicas=replicas))
         opened = await stack.enter_async_context(service.open())
-        limits = PoolLimits(connections_max=10)
-        pool = await stack.enter_async_context(await open_pool(dsn, name="test", limits=limits))
+        pool = await stack.enter_async_context(
+            await open_pool(dsn, name="test", limits=pool_limits(10))
+        )
         parts = await create_parts(Resources(opened.connection, pool, SecretStr(dsn), blobs, KEY))
         register(service, parts, pool, workers=4)
         group = await stack.enter_async_context(asyncio.TaskGroup())

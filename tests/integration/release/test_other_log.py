@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +12,6 @@ from chancery.authority.names import AggregateRef
 from chancery.bus.connection import Connection, connect
 from chancery.bus.load import last_sequence
 from chancery.bus.provision import Plan, apply
-from chancery.embedded import nats as embedded_nats
-from chancery.embedded.process import RunningProcess, start
 from chancery.events.authority import GroupJoined, SourceGranted, SourceGrantRevoked
 from chancery.events.envelope import EventData
 from chancery.events.queries import Document, OfRun
@@ -32,7 +27,8 @@ from chancery.release.handlers.gate import Gate
 from chancery.release.ports.position import Position
 from chancery.store.pool import open_pool
 from chancery.testkit.postgres import Database
-from chancery.testkit.waiting import eventually, wait_until
+from chancery.testkit.waiting import eventually
+from tests.integration.release.own_servers import Nats, own_nats
 from tests.integration.release.stage import playing
 from tests.integration.release.test_projection import (
     append,
@@ -50,56 +46,6 @@ QUOTE = "Service reviews are owned by Mara Lindt."
 READER = "bert"
 
 
-@dataclass(slots=True)
-class Server:
-    """A NATS server of this test, whose store can be kept and brought back."""
-
-    server: embedded_nats.NatsServer
-    folder: Path
-    process: RunningProcess | None = None
-
-    @property
-    def url(self) -> str:
-        """Return the administrator's URL."""
-        return self.server.url
-
-    def begin(self) -> None:
-        """Start it, and wait until it answers."""
-        self.process = start(self.server.spec)
-        wait_until(self.server.is_ready, within_s=20)
-
-    def end(self) -> None:
-        """Stop it."""
-        if self.process is not None:
-            self.process.stop()
-            self.process = None
-
-    def keep(self) -> None:
-        """Copy the store as it is."""
-        self.end()
-        shutil.copytree(self.folder / "data", self.folder / "kept")
-        self.begin()
-
-    def restore(self) -> None:
-        """Bring the copy back in the place of what was stored since."""
-        self.end()
-        shutil.rmtree(self.folder / "data")
-        shutil.copytree(self.folder / "kept", self.folder / "data")
-        self.begin()
-
-
-@contextmanager
-def serving(folder: Path) -> Generator[Server]:
-    """Yield a server of this test alone."""
-    folder.mkdir()
-    own = Server(embedded_nats.prepare(folder, run=folder, logs=folder), folder)
-    own.begin()
-    try:
-        yield own
-    finally:
-        own.end()
-
-
 async def project(bus: Connection, database: Database, last: int) -> None:
     async with running(projector(bus, database)) as subject:
         await subject.position.wait(last, timeout_s=10)
@@ -110,7 +56,7 @@ async def project(bus: Connection, database: Database, last: int) -> None:
 async def test_a_restored_older_store_is_refused_at_the_start(
     database: Database, tmp_path: Path, grown: int, code: str
 ) -> None:
-    with serving(tmp_path / "nats") as server:
+    with own_nats(tmp_path / "nats") as server:
         async with connect(server.url, name="test") as bus:
             await apply(bus)
             await fill(bus, 2)
@@ -177,7 +123,7 @@ async def insist(world: World, ref: AggregateRef, data: EventData) -> int:
     return sequence
 
 
-async def revoke_on_a_shorter_log(server: Server, world: World, run_id: str) -> None:
+async def revoke_on_a_shorter_log(server: Nats, world: World, run_id: str) -> None:
     """Lose the end of the log under the running service, then revoke on what is left of it."""
     server.keep()
     last = 0
@@ -200,7 +146,7 @@ async def read_until_stopped(world: World, run_id: str, told: list[str]) -> None
             told.append(await read_directly(world, run_id))
 
 
-async def read_believing(server: Server, database: Database, run_id: str) -> str:
+async def read_believing(server: Nats, database: Database, run_id: str) -> str:
     """Read as a service would that believes whatever the server says now."""
     async with (
         connect(server.url, name="test") as bus,
@@ -226,7 +172,7 @@ class Passed(Position):
         """Return at once."""
 
 
-async def shrink_and_read(server: Server, database: Database, folder: Path, told: Told) -> None:
+async def shrink_and_read(server: Nats, database: Database, folder: Path, told: Told) -> None:
     async with playing(server.url, database, folder) as world:
         told.run_id = await sealed_for_reader(world)
         await revoke_on_a_shorter_log(server, world, told.run_id)
@@ -238,7 +184,7 @@ async def test_a_log_that_shrinks_under_the_running_service_stops_it_and_nothing
     database: Database, tmp_path: Path
 ) -> None:
     told = Told()
-    with serving(tmp_path / "nats") as server:
+    with own_nats(tmp_path / "nats") as server:
         with pytest.raises(ExceptionGroup) as caught:
             await shrink_and_read(server, database, tmp_path / "blobs", told)
         believed = await read_believing(server, database, told.run_id)
@@ -249,7 +195,7 @@ async def test_a_log_that_shrinks_under_the_running_service_stops_it_and_nothing
     assert believed == "sealed"
 
 
-async def remake_and_read(server: Server, database: Database, folder: Path, told: Told) -> None:
+async def remake_and_read(server: Nats, database: Database, folder: Path, told: Told) -> None:
     async with playing(server.url, database, folder) as world:
         told.run_id = await sealed_for_reader(world)
         last = world.parts.authority.position.sequence
@@ -267,7 +213,7 @@ async def test_a_log_deleted_and_made_again_under_the_running_service_stops_it(
     database: Database, tmp_path: Path
 ) -> None:
     told = Told()
-    with serving(tmp_path / "nats") as server:
+    with own_nats(tmp_path / "nats") as server:
         with pytest.raises(ExceptionGroup) as caught:
             await remake_and_read(server, database, tmp_path / "blobs", told)
         believed = await read_believing(server, database, told.run_id)
@@ -282,7 +228,7 @@ async def test_a_log_deleted_and_made_again_under_the_running_service_stops_it(
 async def test_after_a_reconnect_nothing_is_told_before_the_log_was_compared(
     database: Database, tmp_path: Path
 ) -> None:
-    with serving(tmp_path / "nats") as server:
+    with own_nats(tmp_path / "nats") as server:
         async with playing(server.url, database, tmp_path / "blobs") as world:
             barrier = world.parts.admit.gate.barrier
             ahead = Barrier(barrier.read_end, Position(barrier.position.sequence + 100))

@@ -162,6 +162,11 @@ def translate_errors() -> Generator[None]:
     except _AWAY as error:
         message = "PostgreSQL did not answer in time"
         raise Unavailable(message) from error
+    except (asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+        if not _says_lost(error):
+            raise
+        message = "the connection to PostgreSQL was lost"
+        raise Unavailable(message) from error
 
 
 @contextmanager
@@ -173,6 +178,12 @@ def _translate_closed(connection: Connection) -> Generator[None]:
             message = "the database closed the connection"
             raise Unavailable(message) from error
         raise
+
+
+def _says_lost(error: Exception) -> bool:
+    # On a connection that breaks under it, the driver complains of its own states.
+    is_closed = type(error) is asyncpg.InterfaceError and "clos" in str(error)
+    return is_closed or isinstance(error, asyncpg.InternalClientError)
 
 
 def _is_gone(connection: Connection) -> bool:

@@ -45,6 +45,7 @@ from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.ending import Ending
 from chancery.release.handlers.event_rows import RowsOfRun
 from chancery.release.handlers.gate import Gate
+from chancery.release.handlers.in_time import InTime
 from chancery.release.handlers.projections import Projections, Say, Verb
 from chancery.release.handlers.proposed import SealRun
 from chancery.release.handlers.questions import Questions
@@ -65,6 +66,8 @@ from chancery.store.pool import Pool, PoolLimits, check_durability, open_pool
 from chancery.store.pool import connect as connect_database
 
 ACQUIRE_TIMEOUT_S = 10.0
+DATABASE_TIMEOUT_S = 3.0
+"""How long a statement may take: a hung database is told to callers before they give up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,7 @@ async def serve(settings: ReleaseSettings) -> None:
     """
     dsn, blobs_url = settings.require_dsn(), settings.require_blobs_url()
     key = SigningKey.from_hex(settings.require_signing_key())
-    limits = PoolLimits(connections_min=2, connections_max=settings.connections)
+    limits = pool_limits(settings.connections)
     service = Service("release", settings)
     async with AsyncExitStack() as stack:
         opened = await stack.enter_async_context(service.open())
@@ -179,6 +182,17 @@ async def serve(settings: ReleaseSettings) -> None:
         register(service, await create_parts(resources), pool, workers=settings.workers)
         service.background("quarantine", partial(watch_waiting, pool, opened.metrics.registry))
         await service.run()
+
+
+def pool_limits(connections: int) -> PoolLimits:
+    """Return the bounds of the service's pool."""
+    return PoolLimits(
+        connections_min=2,
+        connections_max=connections,
+        connect_timeout_s=DATABASE_TIMEOUT_S,
+        statement_timeout_s=DATABASE_TIMEOUT_S,
+        lock_timeout_s=DATABASE_TIMEOUT_S,
+    )
 
 
 def register(service: Service, parts: Parts, pool: Pool, *, workers: int) -> None:
@@ -201,9 +215,10 @@ def register(service: Service, parts: Parts, pool: Pool, *, workers: int) -> Non
         (topology.RELEASE_ACTIVITY, parts.stages.activity),
     ):
         service.worker(consumer(name), handler, parking=parking, workers=workers)
-    serve_commands(service, parts.commands, parts.retry)
-    serve_questions(service, parts.questions, parts.searching)
-    serve_disclosures(service, parts.disclosures, parts.rows)
+    answers = InTime(service)
+    serve_commands(answers, parts.commands, parts.retry)
+    serve_questions(answers, parts.questions, parts.searching)
+    serve_disclosures(answers, parts.disclosures, parts.rows)
 
 
 def _projectors(resources: Resources) -> tuple[Projector, Projector]:
