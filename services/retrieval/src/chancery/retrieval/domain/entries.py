@@ -19,7 +19,7 @@ EntryKind: TypeAlias = Literal["passage", "measure"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class RevisionRef:
-    """One revision of a source or dataset of a tenant."""
+    """One revision of a source, dataset or file of a tenant, or one version of an item."""
 
     kind: ResourceKind
     key: str

@@ -84,14 +84,14 @@ def unconfirmed(pins: Sequence[Pin], confirmed: Collection[int]) -> tuple[str, .
 def gather_passages(
     hits: Sequence[Hit], pins: Mapping[int, Pin], sources_max: int
 ) -> tuple[GatheredPassage, ...]:
-    """Return the best passages of at most `sources_max` distinct sources, best first.
+    """Return the best passages of at most `sources_max` distinct documents, best first.
 
     A hit outside `pins` is dropped: the filter of the engine is not what keeps a scope.
     """
     ranked = [
         (rank, pins[hit.pin], hit)
         for rank, hit in enumerate(hits)
-        if hit.pin in pins and pins[hit.pin].ref.kind == "source"
+        if hit.pin in pins and pins[hit.pin].ref.kind != "dataset"
     ]
     sources = tuple(dict.fromkeys(pin.ref.key for _, pin, _ in ranked))[:sources_max]
     eligible = [one for one in ranked if one[1].ref.key in sources]

@@ -85,9 +85,9 @@ class Gathering:
         self, tenant: str, data: RunAdmitted, question: str, scope: Scope, *, position: int
     ) -> RunGathered:
         pins = {pin.number: pin for pin in pins_of(scope)}
-        sources = {number: pin for number, pin in pins.items() if pin.ref.kind == "source"}
+        documents = {number: pin for number, pin in pins.items() if pin.ref.kind != "dataset"}
         datasets = {number: pin for number, pin in pins.items() if pin.ref.kind == "dataset"}
-        wanted: Mapping[EntryKind, Mapping[int, Pin]] = {"passage": sources, "measure": datasets}
+        wanted: Mapping[EntryKind, Mapping[int, Pin]] = {"passage": documents, "measure": datasets}
         try:
             found = self.index.confirmed(tenant, pins)
             hits = {
@@ -95,7 +95,7 @@ class Gathering:
                 for kind in searched_kinds(data.mode)
             }
             counts, total = self.index.statistics(
-                tenant, counted_terms(question), sources, language=data.language
+                tenant, counted_terms(question), documents, language=data.language
             )
         except IndexBroken:
             self.following.report_broken(tenant)
@@ -104,7 +104,7 @@ class Gathering:
             run_id=data.run_id,
             generation=data.generation,
             lease=data.lease,
-            passages=gather_passages(hits.get("passage", ()), sources, data.bounds.max_sources),
+            passages=gather_passages(hits.get("passage", ()), documents, data.bounds.max_sources),
             measures=gather_measures(hits.get("measure", ()), datasets, hidden_measures(scope)),
             term_counts=counts,
             passages_total=total,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from chancery.evidence.knowledge import KnowledgeManifest
 from chancery.evidence.manifest import DatasetManifest, Manifest
 from chancery.kernel.errors import Corrupt
 from chancery.retrieval.domain.entries import Entry, Pin, card_entries, text_entries
@@ -39,14 +40,15 @@ class Loading:
                 cards = DatasetManifest.from_bytes(data)
                 _check(pin, cards.key, cards.snapshot, cards.extraction_sha256)
                 return card_entries(cards)
-            case "source":
-                parts = Manifest.from_bytes(data)
-                _check(pin, parts.key, parts.revision, parts.extraction_sha256)
-                text = await self.blobs.get(tenant, pin.extraction_sha256, limit=BLOB_BYTES_MAX)
-                return await asyncio.to_thread(lambda: text_entries(parts, _decoded(text)))
-            case "item" | "file":
-                message = f"no manifest is known of the kind {pin.ref.kind}"
-                raise Corrupt(message, code="unsupported_kind")
+            case "source" | "file":
+                return await self._text(tenant, pin, Manifest.from_bytes(data))
+            case "item":
+                return await self._text(tenant, pin, KnowledgeManifest.from_bytes(data).as_text())
+
+    async def _text(self, tenant: str, pin: Pin, parts: Manifest) -> tuple[Entry, ...]:
+        _check(pin, parts.key, parts.revision, parts.extraction_sha256)
+        text = await self.blobs.get(tenant, pin.extraction_sha256, limit=BLOB_BYTES_MAX)
+        return await asyncio.to_thread(lambda: text_entries(parts, _decoded(text)))
 
 
 def _check(pin: Pin, key: str, revision: int, extraction_sha256: str) -> None:
