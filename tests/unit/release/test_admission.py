@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chancery.authority.names import (
     AggregateRef,
@@ -29,8 +31,8 @@ from chancery.authority.states import (
     TenantState,
     WorkspaceState,
 )
-from chancery.events.authority import ColumnPolicy, Measure, RowFilter
-from chancery.events.run import Bounds
+from chancery.events.authority import ColumnPolicy, Measure, RowFilter, Standing
+from chancery.events.run import Bounds, Filters
 from chancery.evidence.scope import SCOPE_ENTRIES_MAX
 from chancery.release.domain.admission import (
     Admitted,
@@ -39,6 +41,7 @@ from chancery.release.domain.admission import (
     Resource,
     admit,
     index_state,
+    passes,
 )
 from chancery.release.domain.index_fold import Extraction, IndexEntry
 from chancery.release.domain.snapshot import Snapshot
@@ -222,6 +225,60 @@ def test_the_mode_chooses_the_kinds() -> None:
     assert (entry.kind, entry.hidden_columns) == ("dataset", ("secret",))
     assert entry.row_filters == (("region", ("north",)),)
     assert entry.hidden_measures == ("secrets",)
+
+
+@pytest.mark.req("CR-11")
+@given(
+    filters=st.builds(
+        Filters,
+        authority=st.lists(st.sampled_from(["normative", "historical", "reference"]), max_size=3),
+        date_from=st.none() | st.sampled_from(["2023-06-01", "2024-01-01"]),
+        date_to=st.none() | st.sampled_from(["2023-12-31", "2024-01-01"]),
+    ),
+    standings=st.lists(
+        st.tuples(
+            st.sampled_from(["normative", "historical", "reference"]),
+            st.none() | st.sampled_from(["2023-05-31", "2023-06-01", "2024-01-01", "2024-01-02"]),
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+)
+def test_a_filter_only_narrows(
+    filters: Filters, standings: list[tuple[Standing, str | None]]
+) -> None:
+    asked = replace(QUESTION, filters=filters)
+    resources = [_dated(f"s{number}", *each) for number, each in enumerate(standings)]
+
+    whole, narrowed = (_ids(admit(each, snapshot(), resources)) for each in (QUESTION, asked))
+
+    assert narrowed <= whole == {f"s{number}" for number in range(len(standings))}
+    for number, (authority, day) in enumerate(standings):
+        is_wanted = not filters.authority or authority in filters.authority
+        if filters.date_from is not None:
+            is_wanted = is_wanted and day is not None and day >= filters.date_from
+        if filters.date_to is not None:
+            is_wanted = is_wanted and day is not None and day <= filters.date_to
+        assert (f"s{number}" in narrowed) == is_wanted
+
+
+@pytest.mark.req("CR-11")
+def test_what_is_no_document_passes_no_filter() -> None:
+    dataset = DatasetState(
+        workspace_id="w", dataset_id="d", title="D", visibility="workspace", declarer="bert"
+    )
+
+    assert passes(Filters(), dataset)
+    assert not passes(Filters(authority=("reference",)), dataset)
+    assert not passes(Filters(date_from="2024-01-01"), dataset)
+
+
+def _dated(name: str, authority: Standing, day: str | None) -> Resource:
+    return changed(source(name), authority=authority, date=day)
+
+
+def _ids(result: Admitted | NotAdmitted) -> set[str]:
+    return {entry.id for entry in result.entries}
 
 
 @pytest.mark.req("CL-1")

@@ -36,7 +36,7 @@ from chancery.events.commands_knowledge import (
 from chancery.events.envelope import Id, Moment, Sha256
 from chancery.events.index import ResourceKind
 from chancery.events.requests import Message
-from chancery.events.run import Bounds, Selection
+from chancery.events.run import Bounds, Filters, Selection
 
 __all__ = (
     "AddMember",
@@ -269,6 +269,7 @@ class PostMessage(Message):
     mode: Mode = "auto"
     bounds: Bounds = Field(default_factory=Bounds)
     corpus: Id | None = None
+    filters: Filters = Field(default_factory=Filters)
 
 
 class MessagePosted(Message):

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chancery.events.authority import Language, Mode
+from chancery.events.authority import Language, Mode, Standing
 from chancery.events.envelope import EventData, Id, Moment, Ordinal, Position, Sha256, Whole
 from chancery.events.index import ResourceKind
 
@@ -33,6 +33,20 @@ class Bounds(_Part):
     max_sources: int = Field(default=8, ge=1, le=12)
 
 
+class Filters(BaseModel):
+    """What the documents of an answer have to be like; every given filter narrows, none widens.
+
+    A document without the attribute does not match, nor does anything that is no document. A
+    reader that does not know a filter refuses it: to pass over it would widen the scope.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    authority: tuple[Standing, ...] = Field(default=(), max_length=3)
+    date_from: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+    date_to: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+
+
 class RunRequested(EventData):
     """A question was asked; its text is the run's blob `question_sha256`."""
 
@@ -50,6 +64,7 @@ class RunRequested(EventData):
     mode: Mode = "auto"
     bounds: Bounds = Field(default_factory=Bounds)
     corpus: Id | None = None
+    filters: Filters = Field(default_factory=Filters)
 
 
 class _OfLease(EventData):

@@ -20,7 +20,7 @@ from chancery.events.authority import (
 from chancery.events.envelope import Id, Moment
 from chancery.events.index import ResourceKind
 from chancery.events.queries import QUERY_OFFSET_MAX, QUERY_ROWS_MAX
-from chancery.events.run import Bounds, Selection
+from chancery.events.run import Bounds, Filters, Selection
 from chancery.runtime.sentences import DAY_PATTERN
 
 QUESTION_SCALARS_MAX = 4000
@@ -137,6 +137,18 @@ class SqlBody(Body):
     limit: int = Field(default=QUERY_ROWS_MAX, ge=1, le=QUERY_ROWS_MAX)
 
 
+class FiltersBody(Body):
+    """What the documents of an answer have to be like; another filter is refused by its name."""
+
+    authority: tuple[Standing, ...] = Field(default=(), max_length=3)
+    date_from: Day | None = None
+    date_to: Day | None = None
+
+    def filters(self) -> Filters:
+        """Return them as the run carries them."""
+        return Filters.model_validate(self.model_dump())
+
+
 class MessageBody(Body):
     """A question, what it may be answered from, and how much it may take."""
 
@@ -145,6 +157,7 @@ class MessageBody(Body):
     items: Selection = ()
     datasets: Selection = ()
     files: Selection = ()
+    filters: FiltersBody = Field(default_factory=FiltersBody)
     mode: Mode = "auto"
     bounds: OrderedBounds = Field(default_factory=Bounds)
 

@@ -34,6 +34,7 @@ async def start_run(
         files=body.files,
         mode=body.mode,
         bounds=body.bounds,
+        filters=body.filters.filters(),
     )
     posted = await here.command("release", "post-message", command, commands.MessagePosted)
     await here.edge.blobs.put_run(here.call.caller.tenant, posted.run_id, question)
@@ -68,6 +69,7 @@ async def announce_request(here: Context, begun: RunBegun) -> None:
         mode=asked.mode,
         bounds=asked.bounds,
         corpus=asked.corpus,
+        filters=asked.filters,
     )
     later = () if begun.generation == 1 else (str(begun.generation),)
     envelope = Envelope(

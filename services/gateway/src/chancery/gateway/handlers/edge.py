@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Path, Request, Response, Security
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from chancery.events.queries import Document
 from chancery.events.requests import Message
 from chancery.events.topology import Service, command_subject, query_subject
 from chancery.gateway.domain.calls import Call
+from chancery.gateway.domain.problems import FIELD_CHARACTERS_MAX
 from chancery.gateway.ports import Announcements, Nudges, Owners
+from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import ID_PATTERN
 from chancery.store.blobs import Blobs
 
@@ -66,6 +69,22 @@ async def _context(
     call: Call = request.state.call
     edge: Edge = request.app.state.edge
     return Context(call=call, edge=edge)
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """Refuse a query parameter that the route does not take: passed over, it would widen a reply.
+
+    Raises:
+        Rejected: naming it.
+    """
+    route = request.scope.get("route")
+    if not request.url.path.startswith("/v1/") or not isinstance(route, APIRoute):
+        return
+    known = {each.alias for each in route.dependant.query_params}
+    for name in request.query_params:
+        if name not in known:
+            message = "the route does not take this query parameter"
+            raise Rejected(message, field=name[:FIELD_CHARACTERS_MAX], code="unknown_parameter")
 
 
 Here = Annotated[Context, Depends(_context)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
@@ -23,7 +23,7 @@ from chancery.gateway.handlers import (
     serving,
     sources,
 )
-from chancery.gateway.handlers.edge import Edge
+from chancery.gateway.handlers.edge import Edge, refuse_unknown_parameters
 from chancery.gateway.handlers.intake import Intake
 from chancery.gateway.handlers.refusing import ProblemResponse, problem_response
 from chancery.gateway.handlers.watching import create_watch
@@ -65,6 +65,7 @@ def create_surface(
         redoc_url=None,
         # A redirect would repeat whatever Host the request names.
         redirect_slashes=False,
+        dependencies=[Depends(refuse_unknown_parameters)],
         responses={"4XX": {"model": Problem, "description": "RFC 9457 problem document"}},
     )
     surface.state.edge, surface.state.registry = edge, registry

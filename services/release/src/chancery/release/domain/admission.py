@@ -6,7 +6,7 @@ What is selected and unreadable, and what is selected and does not exist, are on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chancery.authority.access import column_view, may_read, role_in
 from chancery.authority.names import (
@@ -25,6 +25,7 @@ from chancery.authority.states import (
     PolicyState,
     PrincipalState,
     ResourceState,
+    SourceState,
     TenantState,
     WorkspaceState,
 )
@@ -32,7 +33,7 @@ from chancery.events.authority import Mode
 from chancery.events.index import ResourceKind
 from chancery.events.queries import IndexState
 from chancery.events.release import Outcome
-from chancery.events.run import Bounds
+from chancery.events.run import Bounds, Filters
 from chancery.evidence.scope import SCOPE_ENTRIES_MAX, ScopeEntry
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.snapshot import Snapshot
@@ -59,6 +60,7 @@ class Question:
     datasets: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
 
     @property
     def selected(self) -> tuple[AggregateRef, ...]:
@@ -122,7 +124,9 @@ def admit(
     entries = tuple(
         scope_entry(snapshot, question, each)
         for each in found.values()
-        if each.ref.kind in question.kinds and is_usable(question, snapshot, each)
+        if each.ref.kind in question.kinds
+        and passes(question.filters, each.state)
+        and is_usable(question, snapshot, each)
     )
     eligible = [entry for entry in entries if entry.state != "excluded"]
     if len(eligible) > SCOPE_ENTRIES_MAX:
@@ -130,6 +134,21 @@ def admit(
     if len(eligible) < question.bounds.min_sources:
         return NotAdmitted("insufficient_evidence", tuple(eligible))
     return Admitted(tuple(eligible))
+
+
+def passes(filters: Filters, state: ResourceState | None) -> bool:
+    """Tell whether a resource is what was asked for; what has no such attribute is not."""
+    if filters == Filters():
+        return True
+    if not isinstance(state, SourceState):
+        return False
+    if filters.authority and state.authority not in filters.authority:
+        return False
+    if filters.date_from is None and filters.date_to is None:
+        return True
+    # Days of one form sort as their texts do.
+    day = state.date
+    return day is not None and (filters.date_from or day) <= day <= (filters.date_to or day)
 
 
 def is_usable(question: Question, snapshot: Snapshot, resource: Resource) -> bool:

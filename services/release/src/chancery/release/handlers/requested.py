@@ -165,6 +165,7 @@ def question_of(run: Run, asked: RunRequested) -> Question:
         datasets=asked.datasets,
         items=asked.items,
         files=asked.files,
+        filters=asked.filters,
     )
 
 
@@ -176,8 +177,8 @@ def _repeats(asked: RunRequested, run: Run, message: Message) -> bool:
         raise Corrupt(detail, code="run_damaged") from error
     place = (asked.workspace_id, asked.conversation_id, asked.message, asked.credential_id)
     recorded = (run.workspace_id, run.conversation_id, run.message, run.credential_id)
-    wish = (asked.question_sha256, asked.mode, asked.bounds)
-    recorded_wish = (posted.question_sha256, posted.mode, posted.bounds)
+    wish = (asked.question_sha256, asked.mode, asked.bounds, asked.filters)
+    recorded_wish = (posted.question_sha256, posted.mode, posted.bounds, posted.filters)
     selection = (asked.sources, asked.items, asked.datasets, asked.files)
     recorded_selection = (posted.sources, posted.items, posted.datasets, posted.files)
     return (place, wish, selection) == (recorded, recorded_wish, recorded_selection)
