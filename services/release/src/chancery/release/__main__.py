@@ -1,4 +1,7 @@
-"""Starts release: `python -m chancery.release`, or with `projections VERB NAME` works on those."""
+"""Starts release: `python -m chancery.release`; with `projections VERB NAME` works on those.
+
+With `fsck PENDING_S [deep]` it examines the installation.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Final
 
 from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.kernel.errors import ChanceryError
-from chancery.release.app import operate, serve
+from chancery.release.app import Depth, examine, operate, serve
 from chancery.release.handlers.projections import Verb
 from chancery.release.ports.table_sets import ProjectionName
 from chancery.release.settings import ReleaseSettings
@@ -21,6 +24,8 @@ NAMES: Final[Mapping[str, tuple[ProjectionName, ...]]] = {
     "index": ("index",),
 }
 
+USES: Final = "[projections VERB all|authority|index] | [fsck PENDING_S [deep]]"
+
 
 def main(arguments: list[str]) -> int:
     """Run what the arguments ask for and return the exit code."""
@@ -29,9 +34,22 @@ def main(arguments: list[str]) -> int:
             return start("release", ReleaseSettings, serve)
         case ["projections", verb, name] if verb in VERBS and name in NAMES:
             return _operate(VERBS[verb], NAMES[name])
+        case ["fsck", pending_s, *deep] if pending_s.isdecimal() and deep in ([], ["deep"]):
+            return _examine(Depth(deep=bool(deep), pending_s=float(pending_s)))
         case _:
-            sys.stderr.write("usage: chancery.release [projections VERB all|authority|index]\n")
+            sys.stderr.write(f"usage: chancery.release {USES}\n")
             return USAGE
+
+
+def _examine(depth: Depth) -> int:
+    async def work(settings: ReleaseSettings) -> None:
+        try:
+            await examine(settings, depth, _say)
+        except ChanceryError as error:
+            _say({"event": "failed", "code": error.code, "detail": error.detail})
+            raise
+
+    return start("release", ReleaseSettings, work)
 
 
 def _operate(verb: Verb, names: tuple[ProjectionName, ...]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from chancery.release.adapters.cuts import StreamCuts
 from chancery.release.adapters.desk import PostgresDesk
 from chancery.release.adapters.draining import drain_frozen
 from chancery.release.adapters.evidence_reader import EvidenceReader
+from chancery.release.adapters.fsck_logs import StreamLogs, authority_refold, index_refold
+from chancery.release.adapters.fsck_rows import FsckRows
 from chancery.release.adapters.index_rows import IndexApplier
 from chancery.release.adapters.log_end import log_end_reader
 from chancery.release.adapters.projector import Projector
@@ -37,6 +40,7 @@ from chancery.release.adapters.table_sets import (
     read_table_sets,
     watch_waiting,
 )
+from chancery.release.domain.findings import Report
 from chancery.release.handlers.barrier import Barrier
 from chancery.release.handlers.bundles import Bundles
 from chancery.release.handlers.commands import Commands
@@ -44,6 +48,10 @@ from chancery.release.handlers.disclosing import Discloser
 from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.ending import Ending
 from chancery.release.handlers.event_rows import RowsOfRun
+from chancery.release.handlers.fsck import Fsck
+from chancery.release.handlers.fsck_log import CheckLogs
+from chancery.release.handlers.fsck_releases import CheckReleases
+from chancery.release.handlers.fsck_serving import CheckServing
 from chancery.release.handlers.gate import Gate
 from chancery.release.handlers.in_time import InTime
 from chancery.release.handlers.projections import Projections, Say, Verb
@@ -241,6 +249,45 @@ def _projectors(resources: Resources) -> tuple[Projector, Projector]:
         drain=partial(refold_waiting, resources.bus),
     )
     return authority, index
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How an examination is done; `patience_s` is how long something may be on its way."""
+
+    deep: bool = False
+    pending_s: float = 600.0
+    patience_s: float = 5.0
+
+
+async def examine(settings: ReleaseSettings, depth: Depth, say: Say) -> Report:
+    """Examine the installation beside the running service, changing nothing.
+
+    Raises:
+        Unavailable: bus, database or blobs are away.
+    """
+    dsn, blobs = settings.require_dsn(), open_blobs(settings.require_blobs_url())
+    secret = SecretStr(dsn)
+    async with (
+        connect_bus(
+            settings.nats_url, name="chancery-fsck", api_prefix=settings.nats_api_prefix
+        ) as bus,
+        connect_database(dsn, name="chancery-fsck") as database,
+    ):
+        records, logs = FsckRows(database), StreamLogs(bus)
+        refolds = (
+            authority_refold(_rebuild(bus, secret, "authority"), secret),
+            index_refold(_rebuild(bus, secret, "index"), secret),
+        )
+        return await Fsck(
+            records=records,
+            logs=CheckLogs(records, logs, refolds, depth.patience_s),
+            releases=CheckReleases(records, logs),
+            serving=CheckServing(records, logs, blobs, SystemClock(), depth.pending_s),
+            patience_s=depth.patience_s,
+            say=say,
+            now=time.monotonic,
+        ).run(deep=depth.deep)
 
 
 async def operate(

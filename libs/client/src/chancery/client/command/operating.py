@@ -21,6 +21,7 @@ parked = typer.Typer(help="Messages that were set aside.", no_args_is_help=True)
 def register(app: typer.Typer) -> None:
     """Add these commands to the command line."""
     app.add_typer(parked, name="parked")
+    app.command()(fsck)
 
 
 @parked.command("ls")
@@ -85,3 +86,25 @@ def parked_discard(
 
     with speaking(as_json=as_json):
         asyncio.run(run_discard(name, reason, data_dir, as_json=as_json))
+
+
+def fsck(
+    *,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Fold the whole log again and read every blob.")
+    ] = False,
+    pending_after: Annotated[
+        int, typer.Option(min=0, help="Seconds that the index may take for a revision.")
+    ] = 600,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Examine log, projections, sealed record, index and blobs; changes nothing.
+
+    Exits with 0 when everything fits together, 1 with findings, 3 when something is away.
+    """
+    from chancery.client.command.fsck import run_fsck
+
+    with speaking(as_json=as_json):
+        work = run_fsck(data_dir, deep=deep, pending_s=pending_after, as_json=as_json)
+        raise typer.Exit(asyncio.run(work))

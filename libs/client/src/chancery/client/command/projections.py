@@ -33,7 +33,7 @@ async def run_projections(verb: str, name: str, data_dir: Path | None, *, as_jso
         env=wiring(settings, data_dir or settings.data_dir),
         stdout=PIPE,
     )
-    async for line in _lines(process):
+    async for line in told_lines(process):
         _show(line, as_json=as_json)
     return await process.wait()
 
@@ -54,7 +54,8 @@ def wiring(settings: CommandSettings, folder: Path) -> dict[str, str]:
     return environment
 
 
-async def _lines(process: Process) -> AsyncGenerator[Mapping[str, Json]]:
+async def told_lines(process: Process) -> AsyncGenerator[Mapping[str, Json]]:
+    """Yield what the process tells, one document per line; other output is left out."""
     assert process.stdout is not None
     async for data in process.stdout:
         try:

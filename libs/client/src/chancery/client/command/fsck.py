@@ -1,0 +1,171 @@
+"""`fsck`: whether log, projections, sealed record, index and blobs of an installation fit together.
+
+A process of release does the work beside the running one; it reads and changes nothing. What the
+other services parked is asked of them, when they run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chancery.bus.connection import Connection
+from chancery.client.command.operator import ask_owner, operator_bus
+from chancery.client.command.output import (
+    EXIT_DONE,
+    EXIT_REFUSED,
+    EXIT_UNAVAILABLE,
+    tell,
+    tell_error,
+    tell_json,
+    visible,
+)
+from chancery.client.command.projections import told_lines, wiring
+from chancery.client.command.settings import CommandSettings, load_settings
+from chancery.embedded.settings import service_argv
+from chancery.events.parked import FindParked, ParkedEntries
+from chancery.events.topology import PARKING, Service, query_subject
+from chancery.kernel.canonical import Json
+from chancery.kernel.errors import ChanceryError, Unavailable
+
+_SERVICE: Final[Service] = "release"
+_CLEARED: Final = "\r\x1b[K"
+
+
+@dataclass(slots=True)
+class Examined:
+    """What the examining process told; `failure` is why it could not finish."""
+
+    findings: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
+    counts: dict[str, Json] | None = None
+    failure: ChanceryError | None = None
+
+
+async def run_fsck(data_dir: Path | None, *, deep: bool, pending_s: int, as_json: bool) -> int:
+    """Examine the installation: 0 clean, 1 findings, 3 when something is away."""
+    settings = load_settings()
+    folder = data_dir or settings.data_dir
+    with _showing(is_shown=not as_json) as show:
+        examined = await _examine(settings, folder, _arguments(pending_s, deep=deep), show)
+    if examined.counts is None:
+        failure = examined.failure or Unavailable(
+            "the examination did not finish; its log is above"
+        )
+        tell_error(failure, as_json=as_json)
+        return EXIT_UNAVAILABLE
+    examined.counts["parked"] = await _parked(settings, folder, examined.counts)
+    if as_json:
+        tell_json(
+            {"findings": [dict(each) for each in examined.findings], "counts": examined.counts}
+        )
+    else:
+        _tell(examined.findings, examined.counts)
+    return EXIT_REFUSED if examined.findings else EXIT_DONE
+
+
+def _arguments(pending_s: int, *, deep: bool) -> tuple[str, ...]:
+    return ("fsck", str(pending_s), *(["deep"] if deep else []))
+
+
+async def _examine(
+    settings: CommandSettings, folder: Path, arguments: tuple[str, ...], show: _Show
+) -> Examined:
+    process = await asyncio.create_subprocess_exec(
+        *service_argv(_SERVICE), *arguments, env=wiring(settings, folder), stdout=PIPE
+    )
+    examined = Examined()
+    async for line in told_lines(process):
+        match line["event"]:
+            case "progress":
+                show(f"{line['check']}: {line['done']} of {line['total']}")
+            case "finding":
+                examined.findings.append(
+                    {name: value for name, value in line.items() if name != "event"}
+                )
+            case "examined":
+                counts = line["counts"]
+                examined.counts = dict(counts) if isinstance(counts, Mapping) else {}
+            case "failed":
+                examined.failure = _failure(line)
+            case _:
+                continue
+    await process.wait()
+    return examined
+
+
+async def _parked(
+    settings: CommandSettings, folder: Path, counts: Mapping[str, Json]
+) -> dict[str, Json]:
+    """Return how many messages each service parked; None for one that does not answer."""
+    parked: dict[str, Json] = {**dict.fromkeys(PARKING), _SERVICE: counts.get("parked")}
+    with suppress(ChanceryError):
+        async with operator_bus(settings, folder) as bus:
+            others: list[Service] = [each for each in PARKING if each != _SERVICE]
+            parked |= {service: await _waiting(bus, service) for service in others}
+    return parked
+
+
+async def _waiting(bus: Connection, service: Service) -> int | None:
+    subject = query_subject(service, "parked")
+    try:
+        return (await ask_owner(bus, subject, FindParked(limit=1), ParkedEntries)).waiting
+    except Unavailable:
+        return None
+
+
+def _failure(line: Mapping[str, Json]) -> ChanceryError:
+    error = Unavailable(str(line["detail"]))
+    error.code = str(line["code"])
+    return error
+
+
+def _tell(findings: list[Mapping[str, Json]], counts: Mapping[str, Json]) -> None:
+    for each in findings:
+        where = each["where"]
+        assert isinstance(where, Mapping)
+        place = " ".join(f"{name}={value}" for name, value in where.items())
+        tell(f"PROBLEM {each['code']}: {each['what']} ({place})")
+        tell(f"        {each['remedy']}")
+    for name, amount in counts.items():
+        tell(f"{name.replace('_', ' ')}: {_amount(amount)}")
+    tell(f"{len(findings)} findings" if findings else "everything fits together")
+
+
+def _amount(amount: Json) -> str:
+    if not isinstance(amount, Mapping):
+        return str(amount)
+    told = [f"{name} {'not asked' if value is None else value}" for name, value in amount.items()]
+    return ", ".join(told)
+
+
+class _Show:
+    """Shows one line of progress on a terminal, and nothing elsewhere."""
+
+    def __init__(self, *, is_shown: bool) -> None:
+        """Show only when somebody sees it."""
+        self._is_shown = is_shown and sys.stderr.isatty()
+
+    def __call__(self, line: str) -> None:
+        """Replace the line."""
+        if self._is_shown:
+            print(f"{_CLEARED}{visible(line)}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._is_shown:
+            print(_CLEARED, end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _showing(*, is_shown: bool) -> Generator[_Show]:
+    show = _Show(is_shown=is_shown)
+    try:
+        yield show
+    finally:
+        show.clear()

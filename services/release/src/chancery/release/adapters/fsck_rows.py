@@ -1,0 +1,160 @@
+"""The schema of release, read page by page for an examination."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import asyncpg
+
+from chancery.attest.sealing import ReleaseKey
+from chancery.kernel.ids import derived_id
+from chancery.release.adapters.index_rows import parse_entry
+from chancery.release.adapters.table_sets import count_waiting, read_table_sets
+from chancery.release.domain.held import HeldRelease, SignedReceipt
+from chancery.release.ports.fsck import OutboxState, Serving
+from chancery.release.ports.table_sets import TableSet
+from chancery.store.pool import Connection, translate_errors
+from chancery.store.queries import load_queries
+
+_QUERIES: Final = load_queries("chancery.release")
+
+PAGE: Final = 50
+
+_Name = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FsckRows:
+    """Reads on one connection."""
+
+    db: Connection
+
+    async def table_sets(self) -> tuple[TableSet, ...]:
+        """Return every table set."""
+        return await read_table_sets(self.db)
+
+    async def count_releases(self) -> int:
+        """Return how many releases there are."""
+        return await self._value("count_releases")
+
+    async def releases(self) -> AsyncGenerator[Sequence[HeldRelease]]:
+        """Yield all releases, page by page."""
+        after = ("", "")
+        while heads := await self._rows("page_releases", *after, PAGE):
+            yield await self._held(heads)
+            after = (heads[-1]["tenant"], heads[-1]["release_id"])
+
+    async def count_serving(self) -> int:
+        """Return how many revisions serve."""
+        return await self._value("count_serving")
+
+    async def serving(self) -> AsyncGenerator[Sequence[Serving]]:
+        """Yield all revisions that serve, page by page."""
+        after = ("", "", "")
+        while rows := await self._rows("page_serving", *after, PAGE):
+            yield [_serving(row) for row in rows]
+            after = (rows[-1]["tenant"], rows[-1]["kind"], rows[-1]["id"])
+
+    async def outbox(self) -> OutboxState:
+        """Return what waits in the outbox."""
+        row = (await self._rows("read_outbox_state"))[0]
+        return OutboxState(row["waiting"], row["oldest"])
+
+    async def counts(self) -> dict[str, int]:
+        """Return what is only counted."""
+        waiting = await count_waiting(self.db)
+        return {
+            "cuts_without_release": await self._value("count_harmless_cuts"),
+            "quarantined": waiting.quarantined,
+            "frozen": waiting.frozen,
+            "index_quarantined": await self._value("count_index_quarantine"),
+            "parked": await self._value("count_parked_rows"),
+        }
+
+    async def _held(self, heads: Sequence[asyncpg.Record]) -> list[HeldRelease]:
+        names = ([head["tenant"] for head in heads], [head["release_id"] for head in heads])
+        reads = _by_name(await self._rows("read_sets_of", *names))
+        contents = _by_name(await self._rows("contents_of", *names))
+        runs = [head["run_id"] for head in heads]
+        frames = _by_name(await self._rows("frames_of", *names, runs))
+        events = [derived_id("release-event", head["release_id"]) for head in heads]
+        waiting = {row["event_id"] for row in await self._rows("waiting_of", events)}
+        found: list[HeldRelease] = []
+        for head, event in zip(heads, events, strict=True):
+            name = (head["tenant"], head["release_id"])
+            children = _Children(reads[name], contents[name], frames[name], event in waiting)
+            found.append(_release(head, children))
+        return found
+
+    async def _rows(self, name: str, *arguments: object) -> list[asyncpg.Record]:
+        with translate_errors():
+            return await self.db.fetch(_QUERIES[name], *arguments)
+
+    async def _value(self, name: str) -> int:
+        with translate_errors():
+            return await self.db.fetchval(_QUERIES[name])
+
+
+@dataclass(frozen=True, slots=True)
+class _Children:
+    reads: list[asyncpg.Record]
+    contents: list[asyncpg.Record]
+    frames: list[asyncpg.Record]
+    is_waiting: bool
+
+
+def _by_name(rows: Sequence[asyncpg.Record]) -> Mapping[_Name, list[asyncpg.Record]]:
+    found: defaultdict[_Name, list[asyncpg.Record]] = defaultdict(list)
+    for row in rows:
+        found[row["tenant"], row["release_id"]].append(row)
+    return found
+
+
+def _release(head: asyncpg.Record, children: _Children) -> HeldRelease:
+    receipt = None
+    if head["receipt_sha256"] is not None:
+        receipt = SignedReceipt(
+            sha256=head["receipt_sha256"],
+            body=head["body"],
+            public_key=head["public_key"],
+            signature=head["signature"],
+        )
+    return HeldRelease(
+        tenant=head["tenant"],
+        release_id=head["release_id"],
+        run_id=head["run_id"],
+        generation=head["generation"],
+        kind=head["kind"],
+        cut_sequence=head["cut_sequence"],
+        citation_count=head["citation_count"],
+        card_count=head["card_count"],
+        receipt=receipt,
+        keys=None if head["key"] is None else ReleaseKey(head["key"], head["seed"]),
+        citations=head["citations"],
+        cards=head["cards"],
+        read_set=frozenset((row["kind"], row["id"], row["sequence"]) for row in children.reads),
+        contents={(row["kind"], row["n"]): row["ciphertext"] for row in children.contents},
+        frames=frozenset(row["number"] for row in children.frames),
+        is_waiting=children.is_waiting,
+    )
+
+
+def _serving(row: asyncpg.Record) -> Serving:
+    return Serving(
+        tenant=row["tenant"],
+        kind=row["kind"],
+        key=row["id"],
+        revision=row["serving"],
+        published=row["published"] or 0,
+        content_sha256=_content_of(row["state"], row["serving"]),
+        entry=None if row["entry"] is None else parse_entry(row["entry"]),
+    )
+
+
+def _content_of(state: Mapping[str, list[Mapping[str, str]]] | None, serving: int) -> str | None:
+    """Return the hash of the bytes of a revision; None for what has no bytes of its own."""
+    revisions = (state or {}).get("revisions", [])
+    return revisions[serving - 1].get("content_sha256") if serving <= len(revisions) else None

@@ -1,0 +1,82 @@
+"""Examines one installation without changing it: log, projections, record, index and blobs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from chancery.kernel.canonical import Json
+from chancery.release.domain.findings import Report
+from chancery.release.handlers.fsck_log import CheckLogs
+from chancery.release.handlers.fsck_releases import CheckReleases
+from chancery.release.handlers.fsck_serving import CheckServing
+from chancery.release.handlers.projections import Say
+from chancery.release.ports.fsck import Records
+
+PROGRESS_S: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fsck:
+    """The whole examination; what it finds and how far it is goes to `say`, line by line."""
+
+    records: Records
+    logs: CheckLogs
+    releases: CheckReleases
+    serving: CheckServing
+    patience_s: float
+    say: Say
+    now: Callable[[], float]
+
+    async def run(self, *, deep: bool) -> Report:
+        """Examine everything; findings are told at the end, with what was counted.
+
+        Raises:
+            Unavailable: log, database or blobs are away, or a rebuild is running.
+        """
+        report, told = Report(), _Progress(self.say, self.now)
+        await self.logs.run(report, told.tell, deep=deep)
+        await self.releases.run(report, told.tell)
+        await self.serving.run(report, told.tell, deep=deep)
+        await self._check_outbox(report)
+        for name, amount in (await self.records.counts()).items():
+            report.count(name, amount)
+        for finding in report.findings:
+            self.say({"event": "finding", **finding.to_json()})
+        counts: dict[str, Json] = dict(sorted(report.counts.items()))
+        self.say({"event": "examined", "findings": len(report.findings), "counts": counts})
+        return report
+
+    async def _check_outbox(self, report: Report) -> None:
+        before = await self.records.outbox()
+        if before.waiting:
+            await asyncio.sleep(self.patience_s)
+        after = await self.records.outbox()
+        report.count("outbox_waiting", after.waiting)
+        if after.waiting and after.oldest == before.oldest:
+            report.find("outbox_stuck", waiting=after.waiting, oldest=after.oldest)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """Tells how far a check is, now and then."""
+
+    say: Say
+    now: Callable[[], float]
+    _next: float = 0.0
+
+    def tell(self, check: str, done: int, total: int) -> None:
+        """Say it, unless it was just said."""
+        moment = self.now()
+        if moment < self._next and done < total:
+            return
+        self._next = moment + PROGRESS_S
+        line: Mapping[str, Json] = {
+            "event": "progress",
+            "check": check,
+            "done": done,
+            "total": total,
+        }
+        self.say(line)
