@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from chancery.authority.names import principal_ref
 from chancery.bus.load import last_message
 from chancery.events.authority import CredentialRevoked, MemberRemoved
+from chancery.events.codec import decode
+from chancery.events.run import RunCancelled
 from chancery.events.topology import RUNS, run_subject
 from chancery.kernel.errors import Conflict, Denied, NotFound
 from chancery.store.pool import connect as connect_database
 from chancery.testkit.waiting import eventually
 from tests.integration.release.published import Published
-from tests.integration.release.world import TENANT, WORKSPACE, World, parse
+from tests.integration.release.test_seal import DELIVERY
+from tests.integration.release.world import TENANT, WORKSPACE, World, event_of, parse
 
 pytestmark = pytest.mark.integration
 
@@ -161,6 +165,58 @@ async def test_a_stage_given_up_ends_its_own_generation_only(world: World) -> No
     await world.parts.run_clock.give_up(subject, old.payload)
     before = (await world.document("answer", run_id)).status
     await world.parts.run_clock.give_up(subject, new.payload)
+
+    assert before == "open"
+    assert (await world.document("answer", run_id)).status == "refused"
+
+
+@pytest.mark.req("KO-14", "EV-6")
+@pytest.mark.parametrize("named", [1, None])
+async def test_a_cancellation_of_an_earlier_generation_ends_no_later_one(
+    world: World, named: int | None
+) -> None:
+    source = await world.publish_source("handbook", TEXT)
+    run_id = await world.ask()
+    await world.admitted(run_id)
+    data = RunCancelled(run_id=run_id, credential_id="c-anna", generation=named)
+    await world.tell(run_id, "cancelled", data)
+    assert (await world.ended(run_id)).status == "refused"
+    subject = run_subject(TENANT, run_id, "cancelled")
+    told = await last_message(world.bus, RUNS, subject)
+    assert told is not None
+    await world.retry(run_id)
+    await world.admitted(run_id, generation=2)
+    cancelled = world.parts.stages.cancelled
+
+    await cancelled(decode(told.payload), replace(DELIVERY, sequence=told.sequence))
+    before = (await world.document("answer", run_id)).status
+    # The control: told of the generation that is open, or behind its request, it does end it.
+    meant = event_of(data.model_copy(update={"generation": named and 2}), subject=run_id)
+    actor = meant.envelope.model_copy(update={"actor": "anna"})
+    later = replace(DELIVERY, sequence=told.sequence + 1_000)
+    await cancelled(meant.model_copy(update={"envelope": actor}), later)
+
+    assert before == "open"
+    assert (await world.ended(run_id)).status == "refused"
+    assert [generation for generation, _ in await receipts(world, run_id)] == [1, 2]
+    assert source.revision == 1
+
+
+@pytest.mark.req("KO-14")
+async def test_a_deadline_that_passed_ends_no_generation_begun_since(world: World) -> None:
+    await world.publish_source("handbook", TEXT)
+    run_id = await world.ask()
+    await world.admitted(run_id)
+    clock = world.parts.run_clock
+    await clock.expire(TENANT, run_id, "deadline", generation=1)
+    assert (await world.ended(run_id)).status == "refused"
+    await world.retry(run_id)
+    await world.admitted(run_id, generation=2)
+
+    # What was read as overdue before the retry is expired after it.
+    await clock.expire(TENANT, run_id, "deadline", generation=1)
+    before = (await world.document("answer", run_id)).status
+    await clock.expire(TENANT, run_id, "deadline", generation=2)
 
     assert before == "open"
     assert (await world.document("answer", run_id)).status == "refused"

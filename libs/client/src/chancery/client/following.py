@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from http import HTTPStatus
 
 from chancery.client.errors import ProblemError, StillOpen, Unreachable
 from chancery.client.handles import AnswerHandle
-from chancery.client.streaming import RunEvent, frames, run_event
+from chancery.client.streaming import Frame, RunEvent, frames, run_event
 from chancery.client.transport import Transport
 
 Heard = Callable[[RunEvent], None]
 
 BREAKS_MAX = 8
 """How often in a row a stream may break without a new event before the run is polled."""
+
+ERROR = "error"
+"""The event with which the server ends a stream early; asking again says what is the matter."""
 
 _BREAK_PAUSE_S = 0.25
 _POLL_S = 0.25
@@ -67,13 +70,20 @@ async def _until_break(
     headers = {} if after is None else {"Last-Event-ID": after}
     try:
         async with transport.stream(f"/v1/runs/{run_id}/events", headers) as chunks:
-            async for frame in frames(chunks):
+            async for frame in _until_error(frames(chunks)):
                 yield run_event(frame)
     except Unreachable:
         return
     except ProblemError as error:
         if error.status != HTTPStatus.SERVICE_UNAVAILABLE:
             raise
+
+
+async def _until_error(told: AsyncIterator[Frame]) -> AsyncGenerator[Frame]:
+    async for frame in told:
+        if frame.event == ERROR:
+            return
+        yield frame
 
 
 async def _told_end(transport: Transport, run_id: str, heard: Heard) -> AnswerHandle | None:

@@ -187,11 +187,15 @@ class ActivityRecorded(_OfLease):
 
 
 class RunCancelled(EventData):
-    """The caller gave the run up; later stages of it are void."""
+    """The caller gave a generation of the run up; later stages of it are void.
+
+    An absent `generation` means the one that had been requested when this was stored.
+    """
 
     TYPE: ClassVar[str] = "chancery.run.cancelled.v1"
     run_id: Id
     credential_id: Id
+    generation: Ordinal | None = None
 
 
 class RunExpired(EventData):

@@ -28,6 +28,7 @@ QUERY_TIMEOUT_S = 45.0
 PUBLISH_TIMEOUT_S = 5.0
 _STATEMENTS = query_subject("execution", "sql")
 
+ANNOUNCE_TRIES: Final = 4
 GATHER_S: Final = 0.05
 """How long rows before a run's end may wait for others: each read of them is a disclosure."""
 
@@ -61,15 +62,26 @@ class BusAnnouncements:
     connection: Connection
 
     async def announce(self, subject: str, event: Event) -> None:
-        """Store `event` once; the subject's first event with this id is the outcome of a repeat."""
-        try:
-            await publish(
-                self.connection, subject, event, timeout_s=PUBLISH_TIMEOUT_S, expect_last=0
-            )
-        except WrongSequence:
-            stored = await last_message(self.connection, RUNS, subject)
-            if stored is None or stored.message_id != event.id:
-                raise
+        """Store `event` once, behind those of earlier generations; a repeat changes nothing.
+
+        Raises:
+            WrongSequence: others announced all the while.
+        """
+        last = 0
+        for left in reversed(range(ANNOUNCE_TRIES)):
+            try:
+                await publish(
+                    self.connection, subject, event, timeout_s=PUBLISH_TIMEOUT_S, expect_last=last
+                )
+            except WrongSequence:
+                stored = await last_message(self.connection, RUNS, subject)
+                if stored is not None and stored.message_id == event.id:
+                    return
+                if stored is None or not left:
+                    raise
+                last = stored.sequence
+            else:
+                return
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,12 +88,12 @@ async def announce_request(here: Context, begun: RunBegun) -> None:
     await here.edge.announcements.announce(subject, Event(envelope=envelope, data=data))
 
 
-async def announce_cancel(here: Context, run_id: str, generation: str) -> None:
+async def announce_cancel(here: Context, run_id: str, generation: int) -> None:
     """Publish that the caller gave up a generation of a run; it is given up once."""
     caller = here.call.caller
-    data = RunCancelled(run_id=run_id, credential_id=caller.credential_id)
+    data = RunCancelled(run_id=run_id, credential_id=caller.credential_id, generation=generation)
     envelope = Envelope(
-        id=derived_id("cancelled", caller.tenant, run_id, generation),
+        id=derived_id("cancelled", caller.tenant, run_id, str(generation)),
         source="/chancery/gateway",
         type=data.TYPE,
         subject=run_id,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from contextlib import AsyncExitStack, aclosing
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
@@ -14,14 +14,18 @@ from starlette.types import Receive, Scope, Send
 from chancery.events import commands, queries
 from chancery.events.corpora import RunBegun
 from chancery.gateway.domain.bodies import RetriedReply
-from chancery.gateway.domain.frames import HEARTBEAT, frame, resume_after
+from chancery.gateway.domain.frames import HEARTBEAT, error_frame, frame, resume_after
+from chancery.gateway.errors import Internal
 from chancery.gateway.handlers.asking import announce_cancel, announce_request
 from chancery.gateway.handlers.edge import Context, Here, PathId, disclosed
 from chancery.gateway.ports import Nudge
 from chancery.kernel.canonical import parse_json
-from chancery.kernel.errors import ChanceryError, Unavailable
+from chancery.kernel.errors import ChanceryError, Corrupt, Unavailable
+from chancery.runtime.logging import describe, get_logger
 
 router = APIRouter(prefix="/v1/runs", tags=["ask"])
+
+_log = get_logger("chancery.gateway")
 
 POLL_S = 1.0
 HEARTBEAT_POLLS = 15
@@ -88,7 +92,7 @@ async def stream_events(
         nudge = await stack.enter_async_context(nudges)
         # The first read happens before the stream opens: a refusal is a status, not an event.
         first = await _rows(here, run, after)
-        frames = _frames(here, run, first, after=after, nudge=nudge)
+        frames = _whole(run, _frames(here, run, first, after=after, nudge=nudge))
         return _Stream(frames, stack.pop_all())
 
 
@@ -106,10 +110,14 @@ class _Stream(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def _generation_of(document: queries.Document) -> str:
-    """Return the generation that a document is about, so that each can be cancelled once."""
+def _generation_of(document: queries.Document) -> int:
+    """Return the generation that a document is about: only that one is cancelled."""
     parsed = parse_json(document.json_text)
-    return str(parsed.get("generation")) if isinstance(parsed, dict) else ""
+    generation = parsed.get("generation") if isinstance(parsed, dict) else None
+    if not isinstance(generation, int):
+        message = "the state of the run names no generation"
+        raise Corrupt(message, code="unreadable_reply")
+    return generation
 
 
 async def _document(here: Context, noun: str, run_id: str) -> queries.Document:
@@ -121,9 +129,22 @@ async def _rows(here: Context, run_id: str, after: int) -> queries.EventRows:
     return await here.query("release", "events", question, queries.EventRows)
 
 
+async def _whole(run_id: str, frames: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    """Yield the frames; an error of an open stream is told by its code alone."""
+    try:
+        async with aclosing(frames) as told:
+            async for each in told:
+                yield each
+    except ChanceryError as error:
+        yield error_frame(run_id, error.code)
+    except Exception as error:  # noqa: BLE001 - its words must not reach the caller
+        _log.error("a stream of events broke off", run_id=run_id, **describe(error))
+        yield error_frame(run_id, Internal.code)
+
+
 async def _frames(
     here: Context, run_id: str, rows: queries.EventRows, *, after: int, nudge: Nudge
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes]:
     quiet = 0
     while True:
         for row in rows.rows:
@@ -147,5 +168,3 @@ async def _next_rows(
     except Unavailable:
         await asyncio.sleep(POLL_S)
         return queries.EventRows(rows=(), ended=False)
-    except ChanceryError:
-        return queries.EventRows(rows=(), ended=True)

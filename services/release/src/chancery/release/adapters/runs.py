@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from chancery.events.run import Bounds
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
-from chancery.release.domain.runs import EventRecord, Generation, Retry, Run, Told
+from chancery.release.domain.runs import EventRecord, Generation, Overdue, Retry, Run, Told
 from chancery.release.errors import RunStillOpen
 from chancery.store.pool import Connection, Pool, translate_errors
 from chancery.store.queries import load_queries
@@ -127,11 +127,11 @@ class Runs:
             raise RunStillOpen(message)
         return found
 
-    async def overdue(self) -> list[tuple[str, str]]:
-        """Return tenant and id of open runs whose deadline has passed, oldest first."""
+    async def overdue(self) -> list[Overdue]:
+        """Return the open generations whose deadline has passed, oldest first."""
         with translate_errors():
             rows = await self.pool.fetch(_READ_OVERDUE, OVERDUE_MAX)
-        return [(row["tenant"], row["run_id"]) for row in rows]
+        return [Overdue(**dict(row)) for row in rows]
 
     async def next_deadline_s(self) -> float | None:
         """Return the seconds until the next open run is overdue, None when none is open."""

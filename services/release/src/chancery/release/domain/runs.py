@@ -110,6 +110,15 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
+class Overdue:
+    """A generation that was open past its deadline; a retry since then is another one."""
+
+    tenant: str
+    run_id: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyPin:
     """The answer policy that a decision has to find unchanged."""
 

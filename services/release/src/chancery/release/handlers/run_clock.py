@@ -60,8 +60,8 @@ class RunClock:
             Unavailable: run again.
         """
         while True:
-            for tenant, run_id in await self.runs.overdue():
-                await self.expire(tenant, run_id, "deadline")
+            for each in await self.runs.overdue():
+                await self.expire(each.tenant, each.run_id, "deadline", generation=each.generation)
             due_s = await self.runs.next_deadline_s()
             wait_s = POLL_S if due_s is None else min(POLL_S, max(POLL_S_MIN, due_s))
             await asyncio.sleep(wait_s)

@@ -61,8 +61,11 @@ class RunEvents:
         if told:
             await nudge(self.bus, event.tenant, data.run_id)
 
-    async def cancelled(self, event: Event, _: Delivery) -> None:
-        """End a run that its caller gave up: refused as unavailable, later stages are void."""
+    async def cancelled(self, event: Event, delivery: Delivery) -> None:
+        """End a generation that its caller gave up: refused as unavailable, later stages are void.
+
+        A cancellation that comes again when the run is in a later generation changes nothing.
+        """
         data = data_of(event, RunCancelled)
         run = await self.runs.read(event.tenant, data.run_id)
         if run is None or not run.is_open:
@@ -70,7 +73,16 @@ class RunEvents:
         if event.envelope.actor != run.principal:
             message = "only the one who asked may cancel a run"
             raise RunVoid(message)
-        await self.ending.give_up(run, "unavailable", "cancelled")
+        if await self._is_meant(run, data, delivery):
+            await self.ending.give_up(run, "unavailable", "cancelled")
+
+    async def _is_meant(self, run: Run, data: RunCancelled, delivery: Delivery) -> bool:
+        """Tell whether a cancellation is of the run's generation, by what it says or its place."""
+        if data.generation is not None:
+            return data.generation == run.generation
+        subject = run_subject(run.tenant, run.run_id, "requested")
+        requested = await last_message(self.bus, RUNS, subject)
+        return requested is None or requested.sequence < delivery.sequence
 
     async def with_gathered(self, run: Run) -> Run:
         """Return the run with what was gathered, from the stream when it is still on its way.

@@ -19,7 +19,7 @@ from chancery.release.domain.conversations import Asked, Conversation, Message, 
 from chancery.release.domain.drafts import Draft
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.releases import Release
-from chancery.release.domain.runs import Generation, Retry, Run, Told
+from chancery.release.domain.runs import Generation, Overdue, Retry, Run, Told
 from chancery.release.domain.sealing import Cut, SealedRows
 from chancery.release.domain.selection import Document, Evidence, Pin, Selection
 from chancery.release.domain.snapshot import CutSnapshot, Snapshot
@@ -98,8 +98,8 @@ class RunStore(Protocol):
         """Begin the generation after the run's, once per request (`RunStillOpen`)."""
         ...
 
-    async def overdue(self) -> list[tuple[str, str]]:
-        """Return tenant and id of open runs whose deadline has passed, oldest first."""
+    async def overdue(self) -> list[Overdue]:
+        """Return the open generations whose deadline has passed, oldest first."""
         ...
 
     async def next_deadline_s(self) -> float | None:

@@ -73,11 +73,13 @@ WHERE l.projection = 'authority' AND a.state -> 'credentials' ? $2
 LIMIT 1;
 
 -- name: read_later_publications
--- Sources and datasets of a workspace that were published again after a position.
+-- Sources and datasets of a workspace that were published again after a position, newest
+-- first.
 SELECT a.kind, a.id, a.frozen, a.state::text AS state
 FROM release.live_set AS l
 JOIN release.aggregate AS a
   ON a.tenant = $1 AND a.table_set = l.table_set AND a.workspace_id = $2
  AND a.kind IN ('source', 'dataset') AND a.published > $3
 WHERE l.projection = 'authority'
+ORDER BY a.published DESC, a.kind, a.id
 LIMIT 1000;

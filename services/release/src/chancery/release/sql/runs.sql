@@ -154,7 +154,7 @@ SELECT count(*) = 1 FROM moved;
 
 -- name: read_overdue_runs
 -- Open runs whose deadline has passed.
-SELECT tenant, run_id FROM release.run
+SELECT tenant, run_id, generation FROM release.run
 WHERE ended_at IS NULL AND deadline <= clock_timestamp()
 ORDER BY deadline LIMIT $1;
 
