@@ -74,12 +74,12 @@ async def test_filters_and_selections_only_narrow_what_an_answer_rests_on(world:
 async def test_an_unsupported_filter_or_parameter_is_an_error_that_names_it(world: World) -> None:
     conversation = await world.reader.workspace(world.id).open_conversation()
     start = f"/v1/workspaces/{world.id}"
-    asked = (
+    asked: tuple[tuple[str, str, str, dict[str, object]], ...] = (
         ("POST", f"/v1/conversations/{conversation}/messages", "filters.region",
          {"question": QUESTION, "filters": {"region": "north"}}),
         ("POST", f"/v1/conversations/{conversation}/messages", "filter",
          {"question": QUESTION, "filter": {}}),
-        ("GET", f"{start}/sources?visibility=private", "visibility", None),
+        ("GET", f"{start}/sources?visibility=private", "visibility", {}),
         ("POST", f"{start}/query?offset=10", "offset", {"sql": "SELECT 1"}),
         ("POST", f"{start}/query", "filters", {"sql": "SELECT 1", "filters": {}}),
     )  # fmt: skip
