@@ -79,7 +79,8 @@ def _cells(data: bytes) -> Sequence[Sequence[Cell]]:
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(data))
         sheet = workbook.get_sheet_by_index(0)
-        if sheet.total_height * sheet.total_width > CELLS_MAX:
+        # Both are the places of the last row and column, counted from 0.
+        if (sheet.total_height + 1) * (sheet.total_width + 1) > CELLS_MAX:
             raise _too_large(f"more than {CELLS_MAX} cells", "xlsx_too_large")
         return sheet.to_python(skip_empty_area=False)
     except (CalamineError, OSError, ValueError, IndexError) as error:
