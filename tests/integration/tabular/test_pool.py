@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -378,19 +377,3 @@ async def test_sixteen_queries_at_once_are_answered(pool: WorkerPool, orders: Ta
         answers = await asyncio.gather(*(pool.query(sql, [orders]) for sql in asked))
 
     assert [each.rows[0][0] for each in answers] == [str(4000 + n) for n in range(16)]
-
-
-async def test_a_query_is_interrupted_before_its_process_is_killed(orders: Table) -> None:
-    """The reply comes from the worker itself, within the grace, and names the time."""
-    big = convert_csv(b"id\n" + b"".join(b"%d\n" % n for n in range(3_000)), {})
-    table = Table(TableSchema("orders", big.columns), big.parquet)
-    worker = WorkerProcess()
-    job = query_job(plan(SLOW, [table.schema]), [table], Limits(query_s=60.0))
-    timer = threading.Timer(0.7, worker.end)
-    timer.start()
-
-    with pytest.raises(Rejected) as refused:
-        worker.exchange(job, deadline_s=60.0, reply_bytes_max=1_000_000)
-
-    assert refused.value.code == "sql_timeout"
-    assert refused.value.__cause__ is None, "a killed worker leaves a broken frame as the cause"

@@ -91,7 +91,7 @@ async def test_nothing_is_remembered_of_who_has_left() -> None:
 
 
 @pytest.mark.parametrize(
-    ("processes", "running", "each"), [(1, 1, 1), (2, 1, 1), (3, 2, 1), (4, 3, 2), (16, 15, 14)]
+    ("processes", "running", "each"), [(1, 1, 1), (2, 1, 1), (4, 3, 1), (6, 5, 2), (16, 15, 7)]
 )
 def test_processes_are_left_for_runs_and_for_others(
     processes: int, running: int, each: int

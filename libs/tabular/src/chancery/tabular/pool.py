@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from chancery.tabular.statistics import TableStatistics
 
 DEFAULT_LIMITS = Limits()
+SPARES_MAX = 3
 STATISTICS_BYTES_MAX = 1024 * 1024
 
 
@@ -49,7 +50,7 @@ class WorkerPool:
     def __init__(self, limits: Limits = DEFAULT_LIMITS, *, concurrency: int = 2) -> None:
         self._limits = limits
         self._turn = asyncio.Semaphore(concurrency)
-        self._spares = Spares(concurrency)
+        self._spares = Spares(min(concurrency, SPARES_MAX))
         self._planner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sql-plan")
 
     async def __aenter__(self) -> Self:

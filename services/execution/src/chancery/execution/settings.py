@@ -14,4 +14,4 @@ class ExecutionSettings(ServiceSettings):
     """
 
     workers: int = Field(default=8, ge=1, le=64)
-    queries: int = Field(default=4, ge=1, le=16)
+    queries: int = Field(default=6, ge=1, le=16)

@@ -20,7 +20,7 @@ class TurnLimits:
     A principal may have `held` statements here, running or waiting, each for `wait_s` at most.
     """
 
-    running: int = 3
+    running: int = 5
     running_each: int = 2
     held_each: int = 16
     wait_s: float = 25.0
@@ -30,9 +30,9 @@ DEFAULT_LIMITS = TurnLimits()
 
 
 def turn_limits(processes: int) -> TurnLimits:
-    """Return limits that leave one of several processes for runs, and one for other principals."""
+    """Return limits that leave one of several processes for runs, and half to other principals."""
     running = max(1, processes - 1)
-    return TurnLimits(running=running, running_each=max(1, running - 1))
+    return TurnLimits(running=running, running_each=max(1, running // 2))
 
 
 @dataclass(slots=True)

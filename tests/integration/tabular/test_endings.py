@@ -1,0 +1,53 @@
+"""How a long statement ends, and how it gives way to others before."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import psutil
+import pytest
+
+from chancery.kernel.errors import Rejected
+from chancery.tabular.jobs import Limits, Table, query_job
+from chancery.tabular.plan import plan
+from chancery.tabular.pool import WorkerPool
+from chancery.tabular.process import WorkerProcess
+from chancery.tabular.schema import TableSchema
+from chancery.tabular.snapshot import convert_csv
+from chancery.testkit.waiting import eventually
+
+SLOW = "select count(*) from orders a, orders b, orders c, orders d where a.id + b.id < c.id * d.id"
+
+
+async def test_a_query_is_interrupted_before_its_process_is_killed() -> None:
+    """The reply comes from the worker itself, within the grace, and names the time."""
+    big = convert_csv(b"id\n" + b"".join(b"%d\n" % n for n in range(3_000)), {})
+    table = Table(TableSchema("orders", big.columns), big.parquet)
+    worker = WorkerProcess()
+    job = query_job(plan(SLOW, [table.schema]), [table], Limits(query_s=60.0))
+    timer = threading.Timer(0.7, worker.end)
+    timer.start()
+
+    with pytest.raises(Rejected) as refused:
+        worker.exchange(job, deadline_s=60.0, reply_bytes_max=1_000_000)
+
+    assert refused.value.code == "sql_timeout"
+    assert refused.value.__cause__ is None, "a killed worker leaves a broken frame as the cause"
+
+
+@pytest.mark.req("KO-3")
+async def test_what_runs_for_long_lets_what_is_short_go_first() -> None:
+    big = convert_csv(b"id\n" + b"".join(b"%d\n" % n for n in range(3_000)), {})
+    table = Table(TableSchema("orders", big.columns), big.parquet)
+    async with WorkerPool(Limits(query_s=60.0), concurrency=1) as pool:
+        pid = await eventually(lambda: pool.spare_pid)
+        assert pid is not None
+        process, usual = psutil.Process(pid), psutil.Process().nice()
+        async with asyncio.TaskGroup() as group:
+            query = group.create_task(pool.query(SLOW, [table]))
+            began = process.nice()
+            await eventually(lambda: process.nice() > usual, 20)
+            query.cancel()
+
+    assert began == usual
