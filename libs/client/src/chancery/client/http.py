@@ -14,6 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 from chancery.client.errors import ProblemError, StillOpen
 from chancery.client.following import Heard, await_end, follow
 from chancery.client.handles import AnswerHandle
+from chancery.client.knowledge import Files
 from chancery.client.replies import (
     ANSWER,
     Answer,
@@ -41,7 +42,9 @@ class Ask:
 
     question: str
     sources: Sequence[str] = ()
+    items: Sequence[str] = ()
     datasets: Sequence[str] = ()
+    files: Sequence[str] = ()
     mode: Mode = "auto"
     bounds: Mapping[str, Json] | None = None
     idempotency_key: str | None = None
@@ -50,7 +53,9 @@ class Ask:
         """Return the JSON body of the message."""
         body: dict[str, Json] = {"question": self.question, "mode": self.mode}
         body["sources"] = list(self.sources)
+        body["items"] = list(self.items)
         body["datasets"] = list(self.datasets)
+        body["files"] = list(self.files)
         if self.bounds is not None:
             body["bounds"] = self.bounds
         return body
@@ -83,6 +88,11 @@ class Chancery:
     def acting_with(self, token: str | None) -> Chancery:
         """Return a client of the same server for another token; it shares the connections."""
         return Chancery(replace(self.transport, token=token))
+
+    @property
+    def files(self) -> Files:
+        """Return the private files of the caller; nothing is sent yet."""
+        return Files(self.transport)
 
     def workspace(self, workspace_id: str) -> Workspace:
         """Return the workspace with this id; nothing is sent yet."""

@@ -230,8 +230,12 @@ class Citation(Answered):
     id: str
     kind: str
     source_id: str | None = None
+    item_id: str | None = None
+    file_id: str | None = None
     dataset_id: str | None = None
     revision: int | None = None
+    version: int | None = None
+    version_id: str | None = None
     snapshot: int | None = None
     part: str | None = None
     start: int | None = None

@@ -14,6 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from chancery.client.errors import StillOpen
 from chancery.client.found import Excerpts, Found
+from chancery.client.knowledge import Corpora, Items
 from chancery.client.replies import (
     BulkPublished,
     BulkReply,
@@ -103,6 +104,16 @@ class Workspace:
 
     transport: Transport
     id: str
+
+    @property
+    def items(self) -> Items:
+        """Return the curated items of the workspace; nothing is sent yet."""
+        return Items(self.transport, self.id)
+
+    @property
+    def corpora(self) -> Corpora:
+        """Return the corpora of the workspace; nothing is sent yet."""
+        return Corpora(self.transport, self.id)
 
     async def add_member(self, principal: str, role: Role) -> Done:
         """Give a principal a role, or another one than before."""

@@ -11,13 +11,23 @@ from typing import Annotated
 import typer
 import typer.exceptions
 
-from chancery.client.command import finding, governance, operating
+from chancery.client.command import finding, governance, knowledge, operating
 from chancery.client.command.options import AsJson, DataDir, WorkspaceName
 from chancery.client.command.output import EXIT_USAGE, speaking, tell_error
 from chancery.events.authority import Visibility
+from chancery.events.topology import RETRIEVAL_REPLICAS_MAX
 from chancery.kernel.errors import Rejected
 
 Projection = Annotated[str, typer.Argument(help="authority, index or all.")]
+RetrievalReplicas = Annotated[
+    int,
+    typer.Option(
+        "--replicas-of-retrieval",
+        min=1,
+        max=RETRIEVAL_REPLICAS_MAX,
+        help="How many there are; each reads with consumers of its own, named by CHANCERY_REPLICA.",
+    ),
+]
 OutputFile = Annotated[Path | None, typer.Option(help="Save the proof of the answer here.")]
 
 app = typer.Typer(
@@ -159,8 +169,14 @@ def ask(
     source: Annotated[
         list[str] | None, typer.Option(help="Answer from this source only (repeatable).")
     ] = None,
+    item: Annotated[
+        list[str] | None, typer.Option(help="Answer from this item only (repeatable).")
+    ] = None,
     dataset: Annotated[
         list[str] | None, typer.Option(help="Answer from this dataset only (repeatable).")
+    ] = None,
+    file: Annotated[
+        list[str] | None, typer.Option(help="Answer from this file of yours (repeatable).")
     ] = None,
     bundle: OutputFile = None,
     as_json: AsJson = False,
@@ -172,7 +188,13 @@ def ask(
     from chancery.client.command.calls import run_ask
     from chancery.client.http import Ask
 
-    asked = Ask(question=" ".join(question), sources=source or (), datasets=dataset or ())
+    asked = Ask(
+        question=" ".join(question),
+        sources=source or (),
+        items=item or (),
+        datasets=dataset or (),
+        files=file or (),
+    )
     with speaking(as_json=as_json):
         raise typer.Exit(asyncio.run(run_ask(asked, workspace, bundle=bundle, as_json=as_json)))
 
@@ -231,21 +253,23 @@ def restore(
 
 
 @streams.command("diff")
-def streams_diff(*, as_json: AsJson = False) -> None:
+def streams_diff(*, replicas: RetrievalReplicas = 1, as_json: AsJson = False) -> None:
     """Say what apply would change; exits with 1 when anything."""
     from chancery.client.command.external import run_streams
 
     with speaking(as_json=as_json):
-        raise typer.Exit(asyncio.run(run_streams(write=False, as_json=as_json)))
+        shown = run_streams(write=False, retrieval_replicas=replicas, as_json=as_json)
+        raise typer.Exit(asyncio.run(shown))
 
 
 @streams.command("apply")
-def streams_apply(*, as_json: AsJson = False) -> None:
+def streams_apply(*, replicas: RetrievalReplicas = 1, as_json: AsJson = False) -> None:
     """Make the bus at CHANCERY_NATS_URL equal to the topology."""
     from chancery.client.command.external import run_streams
 
     with speaking(as_json=as_json):
-        raise typer.Exit(asyncio.run(run_streams(write=True, as_json=as_json)))
+        made = run_streams(write=True, retrieval_replicas=replicas, as_json=as_json)
+        raise typer.Exit(asyncio.run(made))
 
 
 def _projections(verb: str, name: str, data_dir: Path | None, *, as_json: bool) -> None:
@@ -338,6 +362,7 @@ def config_show(*, as_json: AsJson = False) -> None:
 
 finding.register(app)
 governance.register(app)
+knowledge.register(app)
 operating.register(app)
 
 

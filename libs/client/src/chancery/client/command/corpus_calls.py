@@ -1,0 +1,94 @@
+"""What the commands about corpora call, and what they tell of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from chancery.client.command.curating import read_text
+from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
+from chancery.client.command.server import entering, server_client
+from chancery.client.command.settings import load_settings
+from chancery.client.knowledge import CorpusAsk
+from chancery.client.replies import SealedAnswer
+from chancery.evidence.corpus_text import parse_declaration
+from chancery.kernel.ids import parse_id
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question to a corpus; no policy revision means the current one."""
+
+    corpus_id: str
+    source: str
+    revision: int
+    question: str
+    profile: str
+    policy_revision: str | None
+
+
+async def declare_corpus(workspace_id: str, path: Path, *, as_json: bool) -> None:
+    """Check the declaration here, declare it there, and print its one line."""
+    parse_id(workspace_id, field="--workspace")
+    text = read_text(path)
+    declaration = parse_declaration(text)
+    async with server_client(load_settings()) as client:
+        with entering(workspace_id):
+            found = await client.workspace(workspace_id).corpora.declare(declaration.corpus, text)
+    if as_json:
+        tell_json(found.model_dump(mode="json", by_alias=True))
+    else:
+        tell(found.declaration)
+
+
+async def show_corpus(workspace_id: str, corpus_id: str, *, as_json: bool) -> None:
+    """Print the declaration of a corpus."""
+    parse_id(workspace_id, field="--workspace")
+    parse_id(corpus_id, field="corpus")
+    async with server_client(load_settings()) as client:
+        found = await client.workspace(workspace_id).corpora.read(corpus_id)
+    if as_json:
+        tell_json(found.model_dump(mode="json", by_alias=True))
+    else:
+        tell(found.declaration)
+
+
+async def ask_corpus(workspace_id: str, asking: Asking, *, as_json: bool) -> int:
+    """Ask, wait, and print the answer; return 0 for a sealed one, else 1."""
+    parse_id(workspace_id, field="--workspace")
+    parse_id(asking.corpus_id, field="corpus")
+    async with server_client(load_settings()) as client:
+        workspace = client.workspace(workspace_id)
+        policy_revision = asking.policy_revision
+        if policy_revision is None:
+            with entering(workspace_id):
+                policy_revision = (await workspace.policy()).policy_revision
+        ask = CorpusAsk(
+            source=asking.source,
+            revision=asking.revision,
+            question=asking.question,
+            profile=asking.profile,
+            policy_revision=policy_revision,
+        )
+        run = await workspace.corpora.answer(asking.corpus_id, ask)
+        answer = await client.answer(await client.wait(run.run_id))
+    if as_json:
+        tell_json(answer.model_dump(mode="json"))
+    else:
+        tell(answer.text if isinstance(answer, SealedAnswer) else answer.explanation)
+        tell_progress(f"{answer.status}: run {answer.run_id}")
+    return EXIT_DONE if isinstance(answer, SealedAnswer) else EXIT_REFUSED
+
+
+async def tell_status(
+    workspace_id: str, corpus_id: str, source_id: str, revision: int, *, as_json: bool
+) -> None:
+    """Print the index state of a revision."""
+    parse_id(workspace_id, field="--workspace")
+    async with server_client(load_settings()) as client:
+        corpora = client.workspace(workspace_id).corpora
+        found = await corpora.status(corpus_id, source_id, revision)
+    if as_json:
+        tell_json(found.model_dump(mode="json"))
+    else:
+        tell(found.state + (f" ({found.reason})" if found.reason else ""))

@@ -1,0 +1,172 @@
+"""What the commands about items and files call, and what they tell of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+from chancery.client.command.items import MEDIA_TYPES
+from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
+from chancery.client.command.server import entering, server_client
+from chancery.client.command.settings import load_settings
+from chancery.client.knowledge import Draft, Evidence
+from chancery.events.authority_knowledge import EvidenceKind
+from chancery.kernel.errors import Rejected
+from chancery.kernel.ids import parse_id
+
+STANDARD_INPUT: Final = Path("-")
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """The text and the evidence of a version, read from what the command line says."""
+
+    text: str = field(repr=False)
+    evidence: tuple[Evidence, ...]
+
+    @classmethod
+    def of(cls, path: Path, evidence: Sequence[str]) -> Self:
+        """Return what stands at `path`, on the named evidence.
+
+        Raises:
+            Rejected: naming the option or the file.
+        """
+        return cls(read_text(path), tuple(parse_evidence(each) for each in evidence))
+
+
+def parse_evidence(written: str) -> Evidence:
+    """Return the evidence that `source:ID:REVISION` or `dataset:ID:SNAPSHOT` names.
+
+    Raises:
+        Rejected: with the form that it should have.
+    """
+    kind, _, rest = written.partition(":")
+    name, _, number = rest.rpartition(":")
+    kinds: tuple[EvidenceKind, ...] = ("source", "dataset")
+    found: EvidenceKind | None = next((each for each in kinds if each == kind), None)
+    if found is None or not name or not number.isdecimal() or int(number) < 1:
+        message = "write evidence as source:ID:REVISION or dataset:ID:SNAPSHOT"
+        raise Rejected(message, field="--evidence", code="invalid_evidence")
+    return Evidence(found, parse_id(name, field="--evidence"), int(number))
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, or of standard input for `-`.
+
+    Raises:
+        Rejected: when it is not UTF-8.
+    """
+    data = sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        message = f"{path} is not UTF-8: byte {error.start} cannot be decoded"
+        raise Rejected(message, field="path", code="invalid_utf8") from error
+
+
+async def publish_item(
+    workspace_id: str, item_id: str, draft: Draft, *, only_draft: bool, as_json: bool
+) -> None:
+    """Save the draft, publish exactly it unless told not to, and wait for its view."""
+    parse_id(workspace_id, field="--workspace")
+    parse_id(item_id, field="item")
+    async with server_client(load_settings()) as client:
+        items = client.workspace(workspace_id).items
+        with entering(workspace_id):
+            saved = await items.save_draft(item_id, draft)
+        if only_draft:
+            if as_json:
+                tell_json(saved.model_dump(mode="json"))
+            else:
+                tell(f"draft {saved.draft_id} of {item_id}: {saved.content_sha256}")
+            return
+        published = await items.publish(item_id, saved, draft.evidence)
+        summary = await items.wait_until_ready(item_id)
+    if as_json:
+        tell_json({**published.model_dump(mode="json"), "state": summary.state})
+    else:
+        tell(f"{item_id} version {published.version} is {summary.state}")
+
+
+async def list_items(workspace_id: str, *, as_json: bool) -> None:
+    """Print the items of a workspace."""
+    parse_id(workspace_id, field="--workspace")
+    async with server_client(load_settings()) as client:
+        with entering(workspace_id):
+            found = await client.workspace(workspace_id).items.all()
+    if as_json:
+        tell_json({"items": [each.model_dump(mode="json") for each in found]})
+        return
+    for each in found:
+        state = "withdrawn" if each.withdrawn else each.state or "draft"
+        tell(f"{each.id}\t{each.version}\t{state}\t{each.title}")
+
+
+async def show_item(workspace_id: str, item_id: str, version: int | None, *, as_json: bool) -> None:
+    """Print an item, or the text of one of its versions."""
+    parse_id(workspace_id, field="--workspace")
+    async with server_client(load_settings()) as client:
+        items = client.workspace(workspace_id).items
+        if version is None:
+            tell_json(await items.read(item_id))
+            return
+        text = await items.text(item_id, version)
+    if as_json:
+        tell_json({"item": item_id, "version": version, "text": text})
+    else:
+        tell(text)
+
+
+async def withdraw_item(workspace_id: str, item_id: str, *, as_json: bool) -> None:
+    """Withdraw an item and say so."""
+    parse_id(workspace_id, field="--workspace")
+    async with server_client(load_settings()) as client:
+        done = await client.workspace(workspace_id).items.withdraw(item_id)
+    if as_json:
+        tell_json(done.model_dump(mode="json"))
+    else:
+        tell(f"{item_id} does not serve any more")
+
+
+async def add_file(path: Path, title: str | None, *, as_json: bool) -> int:
+    """Upload a file, wait for its text, and print its id; return 1 when it has none."""
+    media_type = MEDIA_TYPES.get(path.suffix.lower())
+    if media_type is None:
+        message = f"{path} is no {', '.join(MEDIA_TYPES)} file"
+        raise Rejected(message, field="path", code="unsupported_media_type")
+    data = await asyncio.to_thread(path.read_bytes)
+    async with server_client(load_settings()) as client:
+        uploaded = await client.files.upload(data, media_type, title=title or path.name)
+        kept = await client.files.wait_until_ready(uploaded.file_id)
+    if as_json:
+        tell_json(kept.model_dump(mode="json"))
+    else:
+        tell(kept.id)
+        tell_progress(f"{path}: {kept.state}" + (f" ({kept.reason})" if kept.reason else ""))
+    return EXIT_DONE if kept.state == "ready" else EXIT_REFUSED
+
+
+async def list_files(*, as_json: bool) -> None:
+    """Print the caller's files."""
+    async with server_client(load_settings()) as client:
+        found = await client.files.all()
+    if as_json:
+        tell_json({"files": [each.model_dump(mode="json") for each in found]})
+        return
+    for each in found:
+        tell(f"{each.id}\t{each.state}\t{each.size_bytes}\t{each.title}")
+
+
+async def remove_file(file_id: str, *, as_json: bool) -> None:
+    """Delete a file and say so."""
+    parse_id(file_id, field="file")
+    async with server_client(load_settings()) as client:
+        done = await client.files.delete(file_id)
+    if as_json:
+        tell_json(done.model_dump(mode="json"))
+    else:
+        tell(f"file {file_id} is deleted")

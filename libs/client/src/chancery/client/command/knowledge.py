@@ -1,0 +1,198 @@
+"""The commands about curated items, private files and corpora; each is a call or two."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chancery.client.command.options import AsJson, WorkspaceName
+from chancery.client.command.output import speaking
+from chancery.events.authority import Visibility
+
+ItemId = Annotated[str, typer.Argument(help="The id of the item.")]
+CorpusId = Annotated[str, typer.Argument(help="The id of the corpus.")]
+PairSource = Annotated[str, typer.Argument(metavar="SOURCE", help="What the request is about.")]
+PairRevision = Annotated[int, typer.Argument(metavar="REVISION", min=1, help="Its revision.")]
+
+item = typer.Typer(help="Curated items.", no_args_is_help=True)
+file = typer.Typer(help="Your private files.", no_args_is_help=True)
+corpus = typer.Typer(help="Corpora: declared once, asked by request pairs.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the command line."""
+    app.add_typer(item, name="item")
+    app.add_typer(file, name="file")
+    app.add_typer(corpus, name="corpus")
+
+
+@item.command("publish")
+def item_publish(
+    item_id: ItemId,
+    path: Annotated[Path, typer.Argument(help="Its whole text; - reads standard input.")],
+    *,
+    workspace: WorkspaceName,
+    title: Annotated[str | None, typer.Option(help="Its title (default: its id).")] = None,
+    kind: Annotated[str, typer.Option(help="What it is, as one word.")] = "article",
+    domain: Annotated[str, typer.Option(help="What it is about, as one word.")] = "general",
+    tag: Annotated[list[str] | None, typer.Option(help="A tag (repeatable).")] = None,
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option(help="What it rests on: source:ID:REVISION or dataset:ID:SNAPSHOT."),
+    ] = None,
+    visibility: Annotated[Visibility, typer.Option(help="Who may read it.")] = "workspace",
+    draft: Annotated[bool, typer.Option("--draft", help="Only save a draft.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Save a draft of an item and publish exactly that; with --draft, only save it."""
+    from chancery.client.command.curating import NewVersion, publish_item
+    from chancery.client.knowledge import Draft
+
+    with speaking(as_json=as_json):
+        wanted = NewVersion.of(path, evidence or ())
+        words = Draft(
+            title=title or item_id,
+            text=wanted.text,
+            kind=kind,
+            domain=domain,
+            tags=tag or (),
+            evidence=wanted.evidence,
+            visibility=visibility,
+        )
+        publishing = publish_item(workspace, item_id, words, only_draft=draft, as_json=as_json)
+        asyncio.run(publishing)
+
+
+@item.command("list")
+def item_list(*, workspace: WorkspaceName, as_json: AsJson = False) -> None:
+    """List the items that you may read."""
+    from chancery.client.command.curating import list_items
+
+    with speaking(as_json=as_json):
+        asyncio.run(list_items(workspace, as_json=as_json))
+
+
+@item.command("show")
+def item_show(
+    item_id: ItemId,
+    *,
+    workspace: WorkspaceName,
+    version: Annotated[
+        int | None, typer.Option(min=1, help="Print this version's text, not the item.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print an item with its versions, or the text of one version."""
+    from chancery.client.command.curating import show_item
+
+    with speaking(as_json=as_json):
+        asyncio.run(show_item(workspace, item_id, version, as_json=as_json))
+
+
+@item.command("withdraw")
+def item_withdraw(item_id: ItemId, *, workspace: WorkspaceName, as_json: AsJson = False) -> None:
+    """Stop an item from serving; answers that used it are withheld."""
+    from chancery.client.command.curating import withdraw_item
+
+    with speaking(as_json=as_json):
+        asyncio.run(withdraw_item(workspace, item_id, as_json=as_json))
+
+
+@file.command("add")
+def file_add(
+    path: Annotated[Path, typer.Argument(help="A document.")],
+    *,
+    title: Annotated[str | None, typer.Option(help="Its title (default: its name).")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep a document that only you can ask, and wait until you can; prints its id."""
+    from chancery.client.command.curating import add_file
+
+    with speaking(as_json=as_json):
+        raise typer.Exit(asyncio.run(add_file(path, title, as_json=as_json)))
+
+
+@file.command("list")
+def file_list(*, as_json: AsJson = False) -> None:
+    """List your files."""
+    from chancery.client.command.curating import list_files
+
+    with speaking(as_json=as_json):
+        asyncio.run(list_files(as_json=as_json))
+
+
+@file.command("remove")
+def file_remove(
+    file_id: Annotated[str, typer.Argument(help="The id of the file.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a file for good; answers that used it are withheld."""
+    from chancery.client.command.curating import remove_file
+
+    with speaking(as_json=as_json):
+        asyncio.run(remove_file(file_id, as_json=as_json))
+
+
+@corpus.command("declare")
+def corpus_declare(
+    path: Annotated[Path, typer.Argument(help="A declaration, YAML or one line; - reads input.")],
+    *,
+    workspace: WorkspaceName,
+    as_json: AsJson = False,
+) -> None:
+    """Declare a corpus; its name stands in the declaration."""
+    from chancery.client.command.corpus_calls import declare_corpus
+
+    with speaking(as_json=as_json):
+        asyncio.run(declare_corpus(workspace, path, as_json=as_json))
+
+
+@corpus.command("show")
+def corpus_show(corpus_id: CorpusId, *, workspace: WorkspaceName, as_json: AsJson = False) -> None:
+    """Print the declaration of a corpus on one line."""
+    from chancery.client.command.corpus_calls import show_corpus
+
+    with speaking(as_json=as_json):
+        asyncio.run(show_corpus(workspace, corpus_id, as_json=as_json))
+
+
+@corpus.command("ask")
+def corpus_ask(
+    corpus_id: CorpusId,
+    source: PairSource,
+    revision: PairRevision,
+    question: Annotated[list[str], typer.Argument(help="The question.")],
+    *,
+    workspace: WorkspaceName,
+    profile: Annotated[str, typer.Option(help="Names who asks for what.")] = "default",
+    policy_revision: Annotated[
+        str | None, typer.Option(help="The policy's revision (default: the current one).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a corpus and print the sealed answer; the same pair again prints the same answer."""
+    from chancery.client.command.corpus_calls import Asking, ask_corpus
+
+    with speaking(as_json=as_json):
+        asking = Asking(corpus_id, source, revision, " ".join(question), profile, policy_revision)
+        raise typer.Exit(asyncio.run(ask_corpus(workspace, asking, as_json=as_json)))
+
+
+@corpus.command("status")
+def corpus_status(
+    corpus_id: CorpusId,
+    source: PairSource,
+    revision: PairRevision,
+    *,
+    workspace: WorkspaceName,
+    as_json: AsJson = False,
+) -> None:
+    """Print the index state of a revision of the corpus."""
+    from chancery.client.command.corpus_calls import tell_status
+
+    with speaking(as_json=as_json):
+        asyncio.run(tell_status(workspace, corpus_id, source, revision, as_json=as_json))
