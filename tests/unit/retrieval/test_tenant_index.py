@@ -136,6 +136,25 @@ def test_a_revision_is_replaced_and_then_removed(tmp_path: Path) -> None:
     assert indexes.confirmed(_TENANT, [old.number, new.number]) == frozenset()
 
 
+def test_what_is_confirmed_is_known_again_after_opening(tmp_path: Path) -> None:
+    indexes = TenantIndexes.open(tmp_path)
+    kept, gone, forgotten = _pin("kept"), _pin("gone"), _pin("forgotten")
+    _add(indexes, kept, _passage("service reviews"))
+    _add(indexes, gone, _passage("service reviews"), position=2)
+    indexes.close()
+
+    opened = TenantIndexes.open(tmp_path)
+    opened.replace(_TENANT, gone.ref, None, ())
+    opened.commit(_TENANT, 3)
+    opened.replace(_TENANT, forgotten.ref, forgotten, (_passage("service reviews"),))
+    opened.close()
+
+    again = TenantIndexes.open(tmp_path)
+    pins = [kept, gone, forgotten]
+    assert again.confirmed(_TENANT, [pin.number for pin in pins]) == {kept.number}
+    assert {hit.pin for hit in _search(again, "service", *pins)} == {kept.number}
+
+
 def test_an_empty_revision_is_confirmed_too(tmp_path: Path) -> None:
     indexes, pin = TenantIndexes.open(tmp_path), _pin("a")
     _add(indexes, pin)

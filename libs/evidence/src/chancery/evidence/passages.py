@@ -19,6 +19,8 @@ def passages(text: str, part: Part) -> tuple[Span, ...]:
     Windows begin where a sentence begins, when one does within the bound. A sentence may still
     cross a window: choose quotations with `sentences` over the part, not over the window.
     """
+    if part.end - part.start <= PASSAGE_CHARACTERS + _TAIL_CHARACTERS:
+        return ((part.start, part.end),)
     starts = [low for low, _ in sentences(text, part.start, part.end) if low > part.start]
     found: list[Span] = []
     position = part.start

@@ -12,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from chancery.events.envelope import Moment
 from chancery.retrieval.domain.mark import Mark
 
-FORMAT = 1
+FORMAT = 2
 """Raise it whenever analyzers, passages or the index schema change: all indexes are built again."""
 
 
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[1] = FORMAT
+    format: Literal[2] = FORMAT
     stream_created: Moment
     position: int = Field(ge=0)
     tenants: Mapping[str, int]

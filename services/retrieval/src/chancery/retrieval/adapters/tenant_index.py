@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -45,7 +45,7 @@ _KINDS: dict[EntryKind, int] = {"passage": 1, "measure": 2}
 def _schema() -> Schema:
     builder = SchemaBuilder()
     builder.add_unsigned_field("kind", indexed=True, fast=True)
-    builder.add_unsigned_field("revision", indexed=True)
+    builder.add_unsigned_field("revision", indexed=True, fast=True)
     builder.add_unsigned_field("pin", indexed=True, fast=True)
     for name in ("ordinal", "start", "end"):
         builder.add_unsigned_field(name, fast=True)
@@ -68,13 +68,20 @@ class _Counted(Protocol):
 
 @dataclass(slots=True)
 class TenantIndex:
-    """An open index; `position` is the INDEX sequence up to which it holds everything."""
+    """An open index; `position` is the INDEX sequence up to which it holds everything.
+
+    `held` is which pin of each revision has its entries here, by their numbers, as of the last
+    commit, and `pins` are those pins; `coming` is what the next commit changes of that.
+    """
 
     tenant: str
     index: Index
     searcher: Searcher
     position: int = 0
     writer: IndexWriter | None = None
+    held: dict[int, int] = field(default_factory=dict[int, int])
+    pins: set[int] = field(default_factory=set[int])
+    coming: dict[int, int | None] = field(default_factory=dict[int, "int | None"])
 
     @classmethod
     def open(cls, tenant: str, folder: Path) -> TenantIndex:
@@ -90,6 +97,8 @@ class TenantIndex:
                 index.register_tokenizer(language, analyzer)
             opened = cls(tenant, index, index.searcher())
             opened.position = opened.read_position()
+            opened.held = opened.read_held()
+            opened.pins = set(opened.held.values())
         return opened
 
     def read_position(self) -> int:
@@ -98,16 +107,29 @@ class TenantIndex:
         values = self.searcher.fast_field_values("start", [address for _, address in found])
         return int(values[0] or 0) if values else 0
 
+    def read_held(self) -> dict[int, int]:
+        """Return the pin of each revision whose entries the last commit left here."""
+        searcher = self.searcher
+        found = searcher.search(_of_kind(_MARKER), max(1, searcher.num_docs), count=False).hits
+        addresses = [address for _, address in found]
+        revisions = _numbers(searcher, "revision", addresses)
+        return dict(zip(revisions, _numbers(searcher, "pin", addresses), strict=True))
+
     def replace(self, ref: RevisionRef, pin: Pin | None, entries: Sequence[Entry]) -> None:
         """Put `entries` in the place of what is there of `ref`, from the next commit on."""
         with engine_errors(self.tenant):
-            writer = self._open_writer()
-            writer.delete_documents_by_query(_term("revision", ref.number))
+            writer, revision = self._open_writer(), ref.number
+            # Each deletion is a search of every segment at the next commit.
+            if revision in self.held or revision in self.coming:
+                writer.delete_documents_by_query(_term("revision", revision))
             if pin is None:
+                self.coming[revision] = None
                 return
+            number = pin.number
             for entry in entries:
-                writer.add_document(_entry_document(ref, pin, entry))
-            writer.add_document(_document(_MARKER, revision=ref.number, pin=pin.number))
+                writer.add_document(_entry_document(revision, number, entry))
+            writer.add_document(_document(_MARKER, revision=revision, pin=number))
+            self.coming[revision] = number
 
     def commit(self, position: int) -> None:
         """Make the replacements and `position` durable and searchable at once."""
@@ -116,13 +138,22 @@ class TenantIndex:
             writer.delete_documents_by_query(_term("kind", _POSITION))
             writer.add_document(_document(_POSITION, start=position))
             writer.commit()
+            # What goes is not confirmed from before the swap on, what comes from after it on.
+            self.pins.difference_update(
+                self.held.pop(revision) for revision in self.coming if revision in self.held
+            )
             self.index.reload()
             self.searcher = self.index.searcher()
+        kept = {revision: pin for revision, pin in self.coming.items() if pin is not None}
+        self.held |= kept
+        self.pins.update(kept.values())
+        self.coming = {}
         self.position = position
 
     def release_writer(self) -> None:
         """Give the writer's memory and lock back; what was not committed is forgotten."""
         self.writer = None
+        self.coming = {}
 
     def search(
         self, question: str, pins: Collection[int], *, kind: EntryKind, limit: int
@@ -163,13 +194,7 @@ class TenantIndex:
 
     def confirmed(self, pins: Collection[int]) -> frozenset[int]:
         """Return those of `pins` whose entries are here."""
-        if not pins:
-            return frozenset()
-        query = Query.boolean_query([(Occur.Must, _among(pins)), (Occur.Must, _of_kind(_MARKER))])
-        with engine_errors(self.tenant):
-            searcher = self.searcher
-            found = searcher.search(query, len(pins), count=False).hits
-            return frozenset(_numbers(searcher, "pin", [address for _, address in found]))
+        return frozenset(pins).intersection(self.pins)
 
     def _open_writer(self) -> IndexWriter:
         if self.writer is None:
@@ -220,11 +245,11 @@ def _term(field: str, value: int) -> Query:
     return Query.term_query(_SCHEMA, field, value)
 
 
-def _entry_document(ref: RevisionRef, pin: Pin, entry: Entry) -> Document:
+def _entry_document(revision: int, pin: int, entry: Entry) -> Document:
     document = _document(
         _KINDS[entry.kind],
-        revision=ref.number,
-        pin=pin.number,
+        revision=revision,
+        pin=pin,
         ordinal=entry.ordinal,
         start=entry.start,
         end=entry.end,

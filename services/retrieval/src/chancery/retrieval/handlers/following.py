@@ -25,7 +25,7 @@ from chancery.retrieval.handlers.loading import Loading
 from chancery.retrieval.ports import Checkpoint, IndexLog, SearchIndex
 from chancery.runtime.parking import ParkedMessage, Parking, tenant_of
 
-LOADS_AT_ONCE = 8
+LOADS_AT_ONCE = 16
 """Revisions whose blobs are read at the same time."""
 
 FRESHNESS_WAIT_S = 1.0
@@ -133,11 +133,16 @@ class Following:
         for begin in range(0, len(waiting), LOADS_AT_ONCE):
             some = waiting[begin : begin + LOADS_AT_ONCE]
             loaded = await self._load_all(tenant, some, stored)
-            for change, entries in zip(some, loaded, strict=True):
-                pin = None if entries is None else change.pin
-                await asyncio.to_thread(self.index.replace, tenant, change.ref, pin, entries or ())
+            await asyncio.to_thread(self._replace_all, tenant, some, loaded)
         if waiting:
             await asyncio.to_thread(self.index.commit, tenant, max(stored))
+
+    def _replace_all(
+        self, tenant: str, changes: list[Change], loaded: list[tuple[Entry, ...] | None]
+    ) -> None:
+        for change, entries in zip(changes, loaded, strict=True):
+            pin = None if entries is None else change.pin
+            self.index.replace(tenant, change.ref, pin, entries or ())
 
     async def _load_all(
         self, tenant: str, changes: list[Change], stored: dict[int, Stored]

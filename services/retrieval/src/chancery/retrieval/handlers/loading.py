@@ -14,6 +14,9 @@ from chancery.store.blobs import Blobs
 BLOB_BYTES_MAX = 64 * 1024 * 1024
 """The largest text or manifest that is indexed; an upload is at most 16 MiB."""
 
+SHORT_BYTES = 32 * 1024
+"""Texts up to this are cut in a few milliseconds."""
+
 
 class ForeignManifest(Corrupt):
     """The manifest is one of another revision or extraction than the event says."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from chancery.events.index_requests import ConfirmRevision, RevisionConfirmed
 from chancery.events.requests import Request
 from chancery.events.search import Search, SearchHit, SearchPin, SearchResult
-from chancery.retrieval.domain.entries import Pin, RevisionRef
-from chancery.retrieval.domain.gathering import unconfirmed
+from chancery.retrieval.domain.entries import Pin, RevisionRef, pin_number
 from chancery.retrieval.errors import IndexBroken
 from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
 
@@ -49,22 +48,25 @@ class Searching:
         return RevisionConfirmed(is_indexed=bool(found))
 
     def _search(self, tenant: str, body: Search, position: int) -> SearchResult:
-        pins = {pin.number: pin for pin in map(_pin, body.pins)}
+        keys = {
+            pin_number("source", pin.key, pin.revision, pin.manifest_sha256): pin.key
+            for pin in body.pins
+        }
         index = self.following.index
         try:
-            found = index.confirmed(tenant, pins)
-            hits = index.search(tenant, body.query, pins, kind="passage", limit=body.limit)
+            found = index.confirmed(tenant, keys)
+            hits = index.search(tenant, body.query, keys, kind="passage", limit=body.limit)
         except IndexBroken:
             self.following.report_broken(tenant)
             raise
         return SearchResult(
             hits=tuple(
-                SearchHit(key=pins[hit.pin].ref.key, start=hit.start, end=hit.end)
+                SearchHit(key=keys[hit.pin], start=hit.start, end=hit.end)
                 for hit in hits
-                if hit.pin in pins
+                if hit.pin in keys
             ),
             index_position=position,
-            unconfirmed=unconfirmed(tuple(pins.values()), found),
+            unconfirmed=tuple(sorted(key for pin, key in keys.items() if pin not in found)),
         )
 
 
