@@ -25,7 +25,9 @@ from chancery.authority.states import (
     to_json,
 )
 from chancery.events import authority as events
+from chancery.events import authority_knowledge
 from chancery.events.envelope import EventData
+from tests.unit.authority.knowledge import CORPUS_STATE, FILE_STATE, ITEM_STATE
 from tests.unit.authority.worlds import (
     DATASET_STATE,
     EXPIRY,
@@ -246,7 +248,7 @@ def _sample(model: type[EventData]) -> EventData:
     return model.model_construct()
 
 
-@pytest.mark.parametrize("model", events.MODELS)
+@pytest.mark.parametrize("model", [*events.MODELS, *authority_knowledge.MODELS])
 def test_every_event_belongs_to_one_kind_and_is_foreign_to_the_others(
     model: type[EventData],
 ) -> None:
@@ -257,6 +259,9 @@ def test_every_event_belongs_to_one_kind_and_is_foreign_to_the_others(
         PRINCIPAL,
         SOURCE_STATE,
         DATASET_STATE,
+        ITEM_STATE,
+        CORPUS_STATE,
+        FILE_STATE,
         POLICY,
     )
 
@@ -264,6 +269,7 @@ def test_every_event_belongs_to_one_kind_and_is_foreign_to_the_others(
         if kind_of(state) != own:
             with pytest.raises(BrokenRule):
                 evolve(kind_of(state), state, _sample(model))
+    assert {kind_of(state) for state in samples} == set(KINDS)
     assert own in {*KINDS, "cut", "fence"}
 
 

@@ -22,6 +22,7 @@ from chancery.authority.resources import (
     decide_withdraw,
     resource_ref,
 )
+from chancery.authority.states import Readable
 from chancery.events import authority as events
 from chancery.events import commands
 from chancery.kernel.errors import NotFound, Rejected
@@ -36,6 +37,7 @@ from tests.unit.authority.bodies import (
     SNAPSHOT,
     SOURCE_BODY,
 )
+from tests.unit.authority.knowledge import ITEM, ITEM_STATE
 from tests.unit.authority.worlds import (
     DATASET,
     DATASET_STATE,
@@ -133,17 +135,21 @@ def test_publishing_counts_on_and_skips_what_serves() -> None:
 
 
 @pytest.mark.req("CR-27")
-@pytest.mark.parametrize("kind", ["source", "dataset"])
-def test_grants_and_withdrawal_hold_for_sources_and_datasets_alike(
-    kind: commands.ResourceKind,
+@pytest.mark.parametrize(
+    ("kind", "name", "held", "ref"),
+    [
+        ("source", "handbook", SOURCE_STATE, SOURCE),
+        ("dataset", "orders", DATASET_STATE, DATASET),
+        ("item", "glossary", ITEM_STATE, ITEM),
+    ],
+)
+def test_grants_and_withdrawal_hold_for_sources_datasets_and_items_alike(
+    kind: commands.GovernedKind, name: str, held: Readable, ref: AggregateRef
 ) -> None:
     pat = actor("publisher")
-    held = SOURCE_STATE if kind == "source" else DATASET_STATE
-    name = "handbook" if kind == "source" else "orders"
     grant = GRANT.model_copy(update={"kind": kind, "resource_id": name})
     given = grant.model_copy(update={"grantee": "pat"})
     serving = SERVING.model_copy(update={"kind": kind, "resource_id": name})
-    ref: AggregateRef = SOURCE if kind == "source" else DATASET
 
     assert resource_ref(grant) == ref
     assert _types(decide_grant(pat, OPEN, held, grant)) == ["granted"]
@@ -166,6 +172,10 @@ def test_a_withdrawn_source_is_restored_and_a_dataset_published_again() -> None:
     with pytest.raises(Rejected) as refused:
         decide_restore(pat, OPEN, replace(DATASET_STATE, withdrawn=True), table)
     assert refused.value.code == "not_restorable"
+    item = SERVING.model_copy(update={"kind": "item", "resource_id": "glossary"})
+    with pytest.raises(Rejected) as kept:
+        decide_restore(pat, OPEN, replace(ITEM_STATE, withdrawn=True), item)
+    assert kept.value.code == "not_restorable"
 
 
 @pytest.mark.parametrize("aggregate", ["sum", "avg", "min", "max", "count"])

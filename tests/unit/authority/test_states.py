@@ -40,7 +40,7 @@ def test_a_boolean_cell_stays_apart_from_a_number() -> None:
         ("dataset", DATASET_STATE, "measures", [{"name": "n", "aggregate": "median"}]),
         ("principal", PRINCIPAL, "memberships", {"ws": "owner"}),
         ("policy", None, "language", "tlh"),
-        ("corpus", None, "title", "x"),
+        ("galaxy", None, "title", "x"),
     ],
 )
 def test_unknown_kinds_fields_and_values_are_refused(

@@ -11,8 +11,9 @@ from typing import TypeAlias
 from chancery.authority.states import (
     Credential,
     DatasetState,
+    FileState,
     PrincipalState,
-    ResourceState,
+    Readable,
     TenantState,
     WorkspaceState,
 )
@@ -84,7 +85,7 @@ def has_right(role: Role | None, least: Role) -> bool:
     return rank >= _RANKS[least]
 
 
-def visible_to(principal: PrincipalState, resource: ResourceState, *, principal_id: str) -> bool:
+def visible_to(principal: PrincipalState, resource: Readable, *, principal_id: str) -> bool:
     """Return whether the resource's visibility lets a member see it; unknown ones never do.
 
     Restricted needs a grant to the principal or a group of theirs; the declarer is given one with
@@ -102,7 +103,7 @@ def may_read(
     tenant: TenantState | None,
     workspace: WorkspaceState | None,
     principal: PrincipalState | None,
-    resource: ResourceState | None,
+    resource: Readable | None,
     *,
     principal_id: str,
 ) -> bool:
@@ -117,6 +118,19 @@ def may_read(
         return False
     role = role_in(principal, resource.workspace_id)
     return has_right(role, "reader") and visible_to(principal, resource, principal_id=principal_id)
+
+
+def may_read_file(
+    tenant: TenantState | None,
+    principal: PrincipalState | None,
+    file: FileState | None,
+    *,
+    principal_id: str,
+) -> bool:
+    """Return whether the principal may read the private file now: only its owner ever may."""
+    if tenant is None or tenant.suspended or principal is None or file is None:
+        return False
+    return file.owner == principal_id and not file.deleted
 
 
 def column_view(dataset: DatasetState, role: Role) -> ColumnView:

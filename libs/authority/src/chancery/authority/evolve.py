@@ -12,9 +12,13 @@ from chancery.authority.evolve_access import (
     evolve_tenant,
     evolve_workspace,
 )
+from chancery.authority.evolve_knowledge import evolve_corpus, evolve_file, evolve_item
 from chancery.authority.evolve_resources import evolve_dataset, evolve_source
 from chancery.authority.states import (
+    CorpusState,
     DatasetState,
+    FileState,
+    ItemState,
     PolicyState,
     PrincipalState,
     SourceState,
@@ -55,8 +59,7 @@ def evolve(kind: str, state: State | None, data: EventData) -> State:
         case "policy":
             return evolve_policy(_typed(state, PolicyState), data)
         case _:
-            message = "the aggregate kind is unknown to this build"
-            raise BrokenRule(message, field="kind")
+            return _evolve_knowledge(kind, state, data)
 
 
 def fold(kind: str, folded: Folded, sequence: int, data: EventData) -> Folded:
@@ -68,6 +71,19 @@ def fold(kind: str, folded: Folded, sequence: int, data: EventData) -> Folded:
     if sequence <= folded.sequence:
         return folded
     return Folded(sequence, evolve(kind, folded.state, data))
+
+
+def _evolve_knowledge(kind: str, state: State | None, data: EventData) -> State:
+    match kind:
+        case "item":
+            return evolve_item(_typed(state, ItemState), data)
+        case "corpus":
+            return evolve_corpus(_typed(state, CorpusState), data)
+        case "file":
+            return evolve_file(_typed(state, FileState), data)
+        case _:
+            message = "the aggregate kind is unknown to this build"
+            raise BrokenRule(message, field="kind")
 
 
 def _typed(state: State | None, kind: type[_S]) -> _S | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chancery.authority.grants import granted, ungranted
 from chancery.authority.rules import existing, foreign, require
 from chancery.authority.states import DatasetState, ResourceState, Revision, SourceState
 from chancery.events.authority import (
@@ -45,9 +46,9 @@ def evolve_source(state: SourceState | None, data: EventData) -> SourceState:
             require("only a withdrawn source is restored", holds=before.withdrawn)
             return replace(before, withdrawn=False)
         case SourceGranted():
-            return replace(before, grants=_granted(before, data.grantee))
+            return replace(before, grants=granted(before.grants, data.grantee))
         case SourceGrantRevoked():
-            return replace(before, grants=_ungranted(before, data.grantee))
+            return replace(before, grants=ungranted(before.grants, data.grantee))
         case _:
             raise foreign(data)
 
@@ -65,9 +66,9 @@ def evolve_dataset(state: DatasetState | None, data: EventData) -> DatasetState:
             require("only a serving dataset is withdrawn", holds=before.serving is not None)
             return replace(before, withdrawn=True)
         case DatasetGranted():
-            return replace(before, grants=_granted(before, data.grantee))
+            return replace(before, grants=granted(before.grants, data.grantee))
         case DatasetGrantRevoked():
-            return replace(before, grants=_ungranted(before, data.grantee))
+            return replace(before, grants=ungranted(before.grants, data.grantee))
         case _:
             raise foreign(data)
 
@@ -116,13 +117,3 @@ def _next(state: ResourceState, number: int, revision: Revision) -> tuple[Revisi
     gapless = number == len(state.revisions) + 1
     require("revisions count from 1 without a gap", holds=gapless)
     return (*state.revisions, revision)
-
-
-def _granted(state: ResourceState, grantee: str) -> tuple[str, ...]:
-    require("a grant is given once", holds=grantee not in state.grants)
-    return tuple(sorted({*state.grants, grantee}))
-
-
-def _ungranted(state: ResourceState, grantee: str) -> tuple[str, ...]:
-    require("only a given grant is revoked", holds=grantee in state.grants)
-    return tuple(held for held in state.grants if held != grantee)

@@ -55,6 +55,21 @@ def source_ref(workspace_id: str, source_id: str) -> AggregateRef:
     return AggregateRef("source", resource_key(workspace_id, "source", source_id))
 
 
+def item_ref(workspace_id: str, item_id: str) -> AggregateRef:
+    """Return the aggregate of a curated item that is named inside a workspace."""
+    return AggregateRef("item", resource_key(workspace_id, "item", item_id))
+
+
+def corpus_ref(workspace_id: str, corpus_id: str) -> AggregateRef:
+    """Return the aggregate of a corpus that is named inside a workspace."""
+    return AggregateRef("corpus", resource_key(workspace_id, "corpus", corpus_id))
+
+
+def file_ref(file_id: str) -> AggregateRef:
+    """Return the aggregate of a private file; its id names it in the whole tenant."""
+    return AggregateRef("file", file_id)
+
+
 def dataset_ref(workspace_id: str, dataset_id: str) -> AggregateRef:
     """Return the aggregate of a dataset that is named inside a workspace."""
     return AggregateRef("dataset", resource_key(workspace_id, "dataset", dataset_id))

@@ -1,15 +1,18 @@
-"""Commands on sources and datasets: declare, publish, grant, withdraw, restore."""
+"""Commands on sources and datasets, and the grants and withdrawal that items have as well."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
 
 from chancery.authority.access import has_right
 from chancery.authority.errors import NotPermitted
-from chancery.authority.names import AggregateRef, Change, dataset_ref, source_ref
+from chancery.authority.names import AggregateRef, Change, dataset_ref, item_ref, source_ref
 from chancery.authority.rights import Actor, no_resource, require_role, require_visible
 from chancery.authority.states import (
     DatasetState,
+    ItemState,
+    Readable,
     ResourceState,
     Revision,
     SourceState,
@@ -32,27 +35,55 @@ from chancery.events.authority import (
     SourceRestored,
     VisibilityChanged,
 )
+from chancery.events.authority_knowledge import ItemGranted, ItemGrantRevoked, ItemWithdrawn
 from chancery.events.commands import (
     ChangeGrant,
     ChangeServing,
-    CheckUpload,
     DeclareDataset,
     DeclareSource,
+    GovernedKind,
     PublishRevision,
     PublishSnapshot,
 )
 from chancery.events.envelope import EventData
 from chancery.kernel.errors import Rejected
 
-Named: TypeAlias = ChangeGrant | ChangeServing | CheckUpload
-"""Commands that name a source or dataset by kind and id."""
+_R = TypeVar("_R", bound=Readable)
+
+Named: TypeAlias = ChangeGrant | ChangeServing
+"""Commands that name a source, dataset or item by kind and id."""
+
+_GRANTED: Mapping[GovernedKind, Callable[[str], EventData]] = {
+    "source": lambda grantee: SourceGranted(grantee=grantee),
+    "dataset": lambda grantee: DatasetGranted(grantee=grantee),
+    "item": lambda grantee: ItemGranted(grantee=grantee),
+}
+_GRANT_REVOKED: Mapping[GovernedKind, Callable[[str], EventData]] = {
+    "source": lambda grantee: SourceGrantRevoked(grantee=grantee),
+    "dataset": lambda grantee: DatasetGrantRevoked(grantee=grantee),
+    "item": lambda grantee: ItemGrantRevoked(grantee=grantee),
+}
+_WITHDRAWN: Mapping[GovernedKind, Callable[[], EventData]] = {
+    "source": RevisionWithdrawn,
+    "dataset": DatasetWithdrawn,
+    "item": ItemWithdrawn,
+}
 
 
 def resource_ref(command: Named) -> AggregateRef:
     """Return the aggregate that the command names."""
-    if command.kind == "source":
-        return source_ref(command.workspace_id, command.resource_id)
-    return dataset_ref(command.workspace_id, command.resource_id)
+    return governed_ref(command.kind, command.workspace_id, command.resource_id)
+
+
+def governed_ref(kind: GovernedKind, workspace_id: str, resource_id: str) -> AggregateRef:
+    """Return the aggregate of a source, dataset or item that is named inside a workspace."""
+    match kind:
+        case "source":
+            return source_ref(workspace_id, resource_id)
+        case "dataset":
+            return dataset_ref(workspace_id, resource_id)
+        case "item":
+            return item_ref(workspace_id, resource_id)
 
 
 def decide_declare_source(
@@ -127,9 +158,9 @@ def decide_declare_dataset(
 def check_upload(
     actor: Actor,
     workspace: WorkspaceState | None,
-    resource: ResourceState | None,
+    resource: _R | None,
     workspace_id: str,
-) -> ResourceState:
+) -> _R:
     """Return the resource that the actor may publish to.
 
     Raises:
@@ -194,7 +225,7 @@ def decide_publish_snapshot(
 def decide_grant(
     actor: Actor,
     workspace: WorkspaceState | None,
-    resource: ResourceState | None,
+    resource: Readable | None,
     command: ChangeGrant,
 ) -> tuple[Change, ...]:
     """Grant the resource to a principal or group, known or not; a given grant changes nothing.
@@ -206,15 +237,13 @@ def decide_grant(
     held = check_upload(actor, workspace, resource, command.workspace_id)
     if command.grantee in held.grants:
         return ()
-    if command.kind == "source":
-        return (Change(resource_ref(command), SourceGranted(grantee=command.grantee)),)
-    return (Change(resource_ref(command), DatasetGranted(grantee=command.grantee)),)
+    return (Change(resource_ref(command), _GRANTED[command.kind](command.grantee)),)
 
 
 def decide_revoke_grant(
     actor: Actor,
     workspace: WorkspaceState | None,
-    resource: ResourceState | None,
+    resource: Readable | None,
     command: ChangeGrant,
 ) -> tuple[Change, ...]:
     """End a grant; one that was not given changes nothing.
@@ -226,15 +255,13 @@ def decide_revoke_grant(
     held = _check_narrowing(actor, workspace, resource, command.workspace_id)
     if command.grantee not in held.grants:
         return ()
-    if command.kind == "source":
-        return (Change(resource_ref(command), SourceGrantRevoked(grantee=command.grantee)),)
-    return (Change(resource_ref(command), DatasetGrantRevoked(grantee=command.grantee)),)
+    return (Change(resource_ref(command), _GRANT_REVOKED[command.kind](command.grantee)),)
 
 
 def decide_withdraw(
     actor: Actor,
     workspace: WorkspaceState | None,
-    resource: ResourceState | None,
+    resource: Readable | None,
     command: ChangeServing,
 ) -> tuple[Change, ...]:
     """Stop serving the resource; one that does not serve changes nothing.
@@ -246,14 +273,13 @@ def decide_withdraw(
     held = _check_narrowing(actor, workspace, resource, command.workspace_id)
     if held.serving is None:
         return ()
-    withdrawn = RevisionWithdrawn() if command.kind == "source" else DatasetWithdrawn()
-    return (Change(resource_ref(command), withdrawn),)
+    return (Change(resource_ref(command), _WITHDRAWN[command.kind]()),)
 
 
 def decide_restore(
     actor: Actor,
     workspace: WorkspaceState | None,
-    resource: ResourceState | None,
+    resource: Readable | None,
     command: ChangeServing,
 ) -> tuple[Change, ...]:
     """Serve the newest revision of a withdrawn source again; a serving one changes nothing.
@@ -261,13 +287,14 @@ def decide_restore(
     Raises:
         NotFound: for a workspace or resource that the actor does not see.
         NotPermitted: unless the actor is a publisher.
-        Rejected: with code `not_restorable` for a withdrawn dataset.
+        Rejected: with code `not_restorable` for a withdrawn dataset or item.
     """
     held = check_upload(actor, workspace, resource, command.workspace_id)
     if not held.withdrawn:
         return ()
-    if isinstance(held, DatasetState):
-        message = "a withdrawn dataset serves again once a snapshot is published"
+    if not isinstance(held, SourceState):
+        published = "version" if isinstance(held, ItemState) else "snapshot"
+        message = f"a withdrawn {command.kind} serves again once a {published} is published"
         raise Rejected(message, field="resource_id", code="not_restorable")
     return (Change(resource_ref(command), SourceRestored()),)
 
@@ -275,9 +302,9 @@ def decide_restore(
 def _check_narrowing(
     actor: Actor,
     workspace: WorkspaceState | None,
-    resource: ResourceState | None,
+    resource: Readable | None,
     workspace_id: str,
-) -> ResourceState:
+) -> Readable:
     """Return the resource whose readers the actor may make fewer.
 
     An administrator may so without seeing it: nobody else could once its publisher has left.

@@ -9,7 +9,7 @@ from chancery.authority.access import authenticate, has_right, role_in, visible_
 from chancery.authority.errors import NotPermitted
 from chancery.authority.states import (
     PrincipalState,
-    ResourceState,
+    Readable,
     TenantState,
     WorkspaceState,
 )
@@ -107,7 +107,7 @@ def require_role(
     return role
 
 
-def require_visible(actor: Actor, resource: ResourceState) -> None:
+def require_visible(actor: Actor, resource: Readable) -> None:
     """Refuse a resource that the actor, a member of its workspace, may not see.
 
     Raises:
@@ -123,5 +123,5 @@ def no_workspace() -> NotFound:
 
 
 def no_resource() -> NotFound:
-    """Return the refusal of a source or dataset that the caller does not see."""
-    return NotFound("there is no such source or dataset for this caller")
+    """Return the refusal of a source, dataset or item that the caller does not see."""
+    return NotFound("there is no such source, dataset or item for this caller")

@@ -19,11 +19,15 @@ from chancery.events.authority import (
     Standing,
     Visibility,
 )
+from chancery.events.authority_knowledge import EvidenceRoot
 from chancery.events.envelope import Moment
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
 
 _FORBID = ConfigDict(extra="forbid")
+
+ITEM_MEDIA_TYPE = "text/markdown"
+"""What every version of an item is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,39 +143,179 @@ class PolicyState:
     earlier: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A draft of an item; `number` counts what was saved, so that the greatest is the newest."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+
+    number: int
+    title: str
+    kind: str
+    domain: str
+    tags: tuple[str, ...]
+    author: str
+    content_sha256: str
+    size_bytes: int
+    evidence: tuple[EvidenceRoot, ...]
+    evidence_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A published version of an item; nothing of it ever changes."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+
+    version_id: str
+    draft_id: str
+    operation_id: str
+    native_workspace_id: str
+    native_item_id: str
+    native_version_id: str
+    title: str
+    kind: str
+    domain: str
+    tags: tuple[str, ...]
+    author: str
+    committed_at: Moment
+    content_sha256: str
+    size_bytes: int
+    evidence: tuple[EvidenceRoot, ...]
+    evidence_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemState:
+    """A curated item; version n stands at index n - 1. `grants` is sorted, `saved` counts drafts.
+
+    A published draft is no draft any more.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+
+    workspace_id: str
+    item_id: str
+    native_workspace_id: str
+    native_item_id: str
+    visibility: Visibility
+    declarer: str
+    grants: tuple[Grantee, ...] = ()
+    drafts: Mapping[str, Draft] = field(default_factory=dict[str, Draft])
+    versions: tuple[Version, ...] = ()
+    withdrawn: bool = False
+    saved: int = 0
+
+    @property
+    def serving(self) -> int | None:
+        """Return the version that serves now, or None."""
+        return _serving(self.revisions, withdrawn=self.withdrawn)
+
+    @property
+    def revisions(self) -> tuple[Revision, ...]:
+        """Return the raw bytes of each version, by hash."""
+        return tuple(
+            Revision(version.content_sha256, ITEM_MEDIA_TYPE, version.size_bytes)
+            for version in self.versions
+        )
+
+    @property
+    def described(self) -> Draft | Version | None:
+        """Return what names the item: the newest version, before one the newest draft."""
+        if self.versions:
+            return self.versions[-1]
+        return max(self.drafts.values(), key=lambda draft: draft.number, default=None)
+
+    def admissible(self, version: int) -> bool:
+        """Return whether a version exists and was committed under the item's own native ids."""
+        if not 1 <= version <= len(self.versions):
+            return False
+        found = self.versions[version - 1]
+        native = (found.native_workspace_id, found.native_item_id)
+        return native == (self.native_workspace_id, self.native_item_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusState:
+    """A corpus as it was declared last."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+
+    workspace_id: str
+    corpus_id: str
+    model: str
+    scope: str
+    title: str
+    content: tuple[str, ...]
+    where: str
+    binding: str
+    declarer: str
+    declaration_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileState:
+    """A private file; it has one revision, and none serves once it is deleted."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+
+    owner: str
+    title: str
+    content_sha256: str
+    media_type: str
+    size_bytes: int
+    deleted: bool = False
+
+    @property
+    def serving(self) -> int | None:
+        """Return 1, or None once the file is deleted."""
+        return None if self.deleted else 1
+
+    @property
+    def revisions(self) -> tuple[Revision, ...]:
+        """Return the raw bytes, by hash."""
+        return (Revision(self.content_sha256, self.media_type, self.size_bytes),)
+
+
 ResourceState: TypeAlias = SourceState | DatasetState
+Readable: TypeAlias = SourceState | DatasetState | ItemState
+"""What belongs to a workspace and has visibility and grants."""
+
 State: TypeAlias = (
-    TenantState | WorkspaceState | PrincipalState | SourceState | DatasetState | PolicyState
+    TenantState
+    | WorkspaceState
+    | PrincipalState
+    | SourceState
+    | DatasetState
+    | ItemState
+    | CorpusState
+    | FileState
+    | PolicyState
 )
 
-_ADAPTERS: Mapping[str, TypeAdapter[State]] = {
-    "tenant": TypeAdapter(TenantState),
-    "workspace": TypeAdapter(WorkspaceState),
-    "principal": TypeAdapter(PrincipalState),
-    "source": TypeAdapter(SourceState),
-    "dataset": TypeAdapter(DatasetState),
-    "policy": TypeAdapter(PolicyState),
+_CLASSES: Mapping[str, type[State]] = {
+    "tenant": TenantState,
+    "workspace": WorkspaceState,
+    "principal": PrincipalState,
+    "source": SourceState,
+    "dataset": DatasetState,
+    "item": ItemState,
+    "corpus": CorpusState,
+    "file": FileState,
+    "policy": PolicyState,
 }
+_ADAPTERS: Mapping[str, TypeAdapter[State]] = {
+    kind: TypeAdapter(state) for kind, state in _CLASSES.items()
+}
+_KINDS: Mapping[type[State], str] = {state: kind for kind, state in _CLASSES.items()}
 
-KINDS: tuple[str, ...] = tuple(_ADAPTERS)
+KINDS: tuple[str, ...] = tuple(_CLASSES)
 """The aggregate kinds that this build folds; any other kind denies."""
 
 
 def kind_of(state: State) -> str:
     """Return the aggregate kind whose state this is."""
-    match state:
-        case TenantState():
-            return "tenant"
-        case WorkspaceState():
-            return "workspace"
-        case PrincipalState():
-            return "principal"
-        case SourceState():
-            return "source"
-        case DatasetState():
-            return "dataset"
-        case PolicyState():
-            return "policy"
+    return _KINDS[type(state)]
 
 
 def to_json(state: State) -> Mapping[str, Json]:

@@ -54,13 +54,14 @@ Evidence = Annotated[
 class SaveDraft(Message):
     """Save a draft whose text is the blob `content_sha256`; the first one makes the item.
 
-    The native ids are those of the system that the item comes from, by default the item's own.
+    The native ids are those of the system that the item comes from, by default the item's own; they
+    and the visibility (by default `workspace`) are said once: later drafts keep them.
     """
 
     workspace_id: Id
     item_id: Id
     draft_id: Id
-    visibility: Visibility = "workspace"
+    visibility: Visibility | None = None
     title: Title
     kind: Label
     domain: Label

@@ -1,10 +1,18 @@
-"""Commands on sources and datasets, and the question whether one may be published to."""
+"""Commands on sources and datasets, the grants and withdrawal of items, and who may upload."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from chancery.authority.names import AggregateRef, Change, dataset_ref, source_ref, workspace_ref
+from chancery.authority.items import check_drafting
+from chancery.authority.names import (
+    AggregateRef,
+    Change,
+    dataset_ref,
+    file_ref,
+    source_ref,
+    workspace_ref,
+)
 from chancery.authority.resources import (
     check_upload,
     decide_declare_dataset,
@@ -15,10 +23,11 @@ from chancery.authority.resources import (
     decide_restore,
     decide_revoke_grant,
     decide_withdraw,
+    governed_ref,
     resource_ref,
 )
 from chancery.authority.rights import Actor
-from chancery.authority.states import ResourceState, WorkspaceState
+from chancery.authority.states import Readable, WorkspaceState
 from chancery.events.commands import (
     ChangeGrant,
     ChangeServing,
@@ -36,10 +45,10 @@ from chancery.ingestion.domain.outcomes import report_outcome, report_revision, 
 from chancery.ingestion.domain.views import View
 
 GrantDecision = Callable[
-    [Actor, WorkspaceState | None, ResourceState | None, ChangeGrant], tuple[Change, ...]
+    [Actor, WorkspaceState | None, Readable | None, ChangeGrant], tuple[Change, ...]
 ]
 ServingDecision = Callable[
-    [Actor, WorkspaceState | None, ResourceState | None, ChangeServing], tuple[Change, ...]
+    [Actor, WorkspaceState | None, Readable | None, ChangeServing], tuple[Change, ...]
 ]
 
 
@@ -58,7 +67,7 @@ def _dataset_reads(
 
 
 def _named_reads(
-    intent: Intent[ChangeGrant] | Intent[ChangeServing] | Intent[CheckUpload],
+    intent: Intent[ChangeGrant] | Intent[ChangeServing],
 ) -> tuple[AggregateRef, ...]:
     return (resource_ref(intent.body), workspace_ref(intent.body.workspace_id))
 
@@ -83,10 +92,23 @@ def _publish_snapshot(view: View, intent: Intent[PublishSnapshot]) -> tuple[Chan
     return decide_publish_snapshot(view.actor, workspace, view.dataset(ref), intent.body)
 
 
+def _upload_reads(intent: Intent[CheckUpload]) -> tuple[AggregateRef, ...]:
+    body = intent.body
+    if body.kind == "file":
+        return (file_ref(body.resource_id),)
+    named = governed_ref(body.kind, body.workspace_id, body.resource_id)
+    return (named, workspace_ref(body.workspace_id))
+
+
 def _check_upload(view: View, intent: Intent[CheckUpload]) -> tuple[Change, ...]:
     body = intent.body
-    resource, workspace = view.resource(resource_ref(body)), view.workspace(body.workspace_id)
-    check_upload(view.actor, workspace, resource, body.workspace_id)
+    if body.kind == "file":
+        return ()
+    ref, workspace = _upload_reads(intent)[0], view.workspace(body.workspace_id)
+    if body.kind == "item":
+        check_drafting(view.actor, workspace, view.item(ref), body.workspace_id)
+    else:
+        check_upload(view.actor, workspace, view.root(ref), body.workspace_id)
     return ()
 
 
@@ -155,7 +177,7 @@ RESTORE = _serving("restore", decide_restore)
 UPLOAD_PERMISSION = Command(
     subject=query_subject("ingestion", "upload-permission"),
     body=CheckUpload,
-    reads=_named_reads,
+    reads=_upload_reads,
     decide=_check_upload,
     report=report_outcome,
 )

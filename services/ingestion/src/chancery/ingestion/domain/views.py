@@ -14,9 +14,14 @@ from chancery.authority.names import (
 )
 from chancery.authority.rights import Actor
 from chancery.authority.states import (
+    CorpusState,
     DatasetState,
+    FileState,
+    ItemState,
     PolicyState,
     PrincipalState,
+    Readable,
+    ResourceState,
     SourceState,
     TenantState,
     WorkspaceState,
@@ -55,9 +60,25 @@ class View:
         """Return the state of a dataset."""
         return self.aggregates[ref].state(DatasetState)
 
-    def resource(self, ref: AggregateRef) -> SourceState | DatasetState | None:
+    def item(self, ref: AggregateRef) -> ItemState | None:
+        """Return the state of a curated item."""
+        return self.aggregates[ref].state(ItemState)
+
+    def corpus(self, ref: AggregateRef) -> CorpusState | None:
+        """Return the state of a corpus."""
+        return self.aggregates[ref].state(CorpusState)
+
+    def file(self, ref: AggregateRef) -> FileState | None:
+        """Return the state of a private file."""
+        return self.aggregates[ref].state(FileState)
+
+    def root(self, ref: AggregateRef) -> ResourceState | None:
         """Return the state of a source or dataset."""
         return self.source(ref) if ref.kind == "source" else self.dataset(ref)
+
+    def resource(self, ref: AggregateRef) -> Readable | None:
+        """Return the state of a source, dataset or item."""
+        return self.item(ref) if ref.kind == "item" else self.root(ref)
 
 
 @dataclass(frozen=True, slots=True)
