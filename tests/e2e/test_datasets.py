@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,8 @@ from chancery.client.replies import SealedAnswer
 from chancery.client.workspace import Table
 from chancery.events.authority import ColumnPolicy, Measure
 from chancery.tabular.formats import XLSX_TYPE
+from chancery.verify.verify import verify_bundle
 from tests.e2e.files import PARQUET_TYPE, parquet_of
-from tests.e2e.running import System, command
 from tests.e2e.world import World, send
 from tests.unit.tabular.workbooks import workbook
 
@@ -113,7 +112,7 @@ async def refused(world: World, name: str, data: bytes, media_type: str) -> tupl
 @pytest.mark.req("KO-3", "KO-4", "CR-21", "CR-22", "XB-2")
 @pytest.mark.parametrize("media_type", FILES)
 async def test_a_table_is_published_queried_asked_and_verified(
-    system: System, world: World, tmp_path: Path, media_type: str
+    world: World, media_type: str
 ) -> None:
     data = FILES[media_type]()
     await publish(world, "invoices", data, media_type, Table(title="I", measures=(TOTAL,)))
@@ -124,17 +123,15 @@ async def test_a_table_is_published_queried_asked_and_verified(
     )
     answer = await world.reader.answer(handle)
     assert isinstance(answer, SealedAnswer)
-    file = tmp_path / "bundle.json"
-    file.write_bytes(await world.reader.bundle(handle.run_id))
-    verdict = command(["verify", str(file)], system.environment)
+    report = verify_bundle(await world.reader.bundle(handle.run_id))
 
     assert [[row[0], float(row[1] or 0)] for row in shown.rows] == [["1", 1250.5], ["2", 2749.5]]
     assert shown.columns[1].type.startswith("DECIMAL")
     citation = answer.citations[0]
     assert (citation.label, citation.dataset_id) == ("SUM(invoices.amount)", "invoices")
     assert float(citation.value or 0) == 4000
-    assert verdict.returncode == 0, verdict.stdout
-    assert "verified" in verdict.stdout
+    assert (report.exit_code, report.mismatches) == (0, ())
+    assert "results[0]" in {each.name for each in report.checks if each.verdict == "verified"}
 
 
 def change_row(bundle: Bundle) -> None:
@@ -154,9 +151,7 @@ def change_preview(bundle: Bundle) -> None:
 
 
 @pytest.mark.req("XB-2", "XB-4")
-async def test_whatever_is_changed_about_a_value_is_named(
-    system: System, world: World, tmp_path: Path
-) -> None:
+async def test_whatever_is_changed_about_a_value_is_named(world: World) -> None:
     await publish(world, "invoices", CSV, "text/csv", Table(title="I", measures=(TOTAL,)))
     handle = await world.reader.ask(world.id, Ask(question="What is the total invoiced amount?"))
     bundle = await world.reader.bundle(handle.run_id)
@@ -165,12 +160,9 @@ async def test_whatever_is_changed_about_a_value_is_named(
     for change in (change_row, change_statement, change_label, change_preview):
         forged: Bundle = json.loads(bundle)
         change(forged)
-        file = tmp_path / f"{change.__name__}.json"
-        file.write_text(json.dumps(forged, ensure_ascii=False), "utf-8")
-        shown = command(["verify", str(file), "--json"], system.environment)
-        checks = json.loads(shown.stdout)["checks"]
-        named.append([each["name"] for each in checks if each["verdict"] == "mismatch"])
-        assert shown.returncode == 1, change
+        report = verify_bundle(json.dumps(forged, ensure_ascii=False).encode())
+        named.append(list(report.mismatches))
+        assert report.exit_code == 1, change
 
     assert ["results[0]" in named[0], "results[0]" in named[1]] == [True, True]
     assert "citations" in named[2]
