@@ -25,12 +25,12 @@ def copy(tmp_path: Path) -> Path:
     return folder
 
 
-def git(root: Path, *arguments: str) -> None:
-    """Run git in `root` as somebody, whoever runs the test."""
+def git(root: Path, *arguments: str) -> str:
+    """Run git in `root` as somebody, whoever runs the test, and return what it says."""
     who = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"]
-    subprocess.run(
-        ["git", "-C", str(root), *who, *arguments], check=True, capture_output=True, timeout=30
-    )
+    command = ["git", "-C", str(root), *who, *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, timeout=30)
+    return done.stdout.decode()
 
 
 @pytest.fixture
@@ -131,6 +131,26 @@ def test_the_base_is_the_remote_branch_when_there_is_one(repository: Path) -> No
 
     assert base is not None
     assert base.schemas[SCHEMA] != b"{}\n"
+
+
+@pytest.mark.req("EV-2")
+def test_the_base_is_the_named_commit_even_where_the_branch_has_moved_on(repository: Path) -> None:
+    root = repository.parent
+    first = (repository / SCHEMA).read_bytes()
+    named = git(root, "rev-parse", "HEAD").strip()
+    (repository / SCHEMA).write_text("{}\n")
+    git(root, "commit", "--quiet", "-am", "second")
+    git(root, "update-ref", "refs/remotes/origin/main", "HEAD")
+
+    (repository / "landed").write_text(f"{named}\n")
+    base = landed.last_landed(root)
+    (repository / "landed").write_text("0" * 40 + "\n")
+    unknown = landed.last_landed(root)
+
+    assert base is not None
+    assert (base.commit, base.schemas[SCHEMA]) == (named, first)
+    assert unknown is not None
+    assert unknown.schemas[SCHEMA] == b"{}\n"
 
 
 def test_without_a_remote_the_base_is_the_version_before(repository: Path) -> None:

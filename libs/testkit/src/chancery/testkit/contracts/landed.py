@@ -13,6 +13,9 @@ from chancery.testkit.contracts.compatibility import breaks
 from chancery.testkit.contracts.files import Files
 
 BASE: Final = "origin/main"
+NAMED: Final = "contracts/landed"
+"""Holds the commit whose contracts landed last; a clone's branch may already hold newer ones."""
+
 EVENTS: Final = "contracts/events"
 EXAMPLES: Final = "contracts/examples"
 _TIMEOUT_S: Final = 30
@@ -30,8 +33,9 @@ class Landed:
 def last_landed(root: Path) -> Landed | None:
     """Return the contracts of the base, or None when git knows of none.
 
-    The base is the newest commit of `origin/main`; without such a branch it is the last commit
-    that touched contracts/events before what the working tree shows.
+    The base is the commit that `contracts/landed` names; without it, or where git does not know it,
+    the newest commit of `origin/main`; without such a branch the last commit that touched
+    contracts/events before what the working tree shows.
     """
     commit = _base(root)
     if commit is None:
@@ -66,13 +70,19 @@ def _document(content: bytes) -> Mapping[str, Json]:
 
 
 def _base(root: Path) -> str | None:
-    newest = _git(root, "rev-parse", "--verify", "--quiet", f"refs/remotes/{BASE}^{{commit}}")
-    if newest is not None:
-        return newest.decode().strip()
+    for name in (_named(root), f"refs/remotes/{BASE}"):
+        known = _git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        if known is not None:
+            return known.decode().strip()
     touching = (_git(root, "log", "-2", "--format=%H", "--", EVENTS) or b"").decode().split()
     changed = _git(root, "status", "--porcelain", "--", EVENTS)
     before = touching if changed else touching[1:]
     return before[0] if before else None
+
+
+def _named(root: Path) -> str:
+    path = root / NAMED
+    return path.read_text().strip() if path.is_file() else "none"
 
 
 def _folder(root: Path, commit: str, folder: str) -> Files:
