@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -18,13 +18,16 @@ from chancery.evidence.manifest import DatasetManifest
 from chancery.execution.handlers.budget import Budget
 from chancery.execution.handlers.material import Budgets, Reading
 from chancery.execution.handlers.questions import Questions
+from chancery.execution.handlers.remembered import REMEMBERED_MAX, Remembered
 from chancery.execution.handlers.turns import TurnLimits, Turns
 from chancery.kernel.canonical import sha256_hex
-from chancery.kernel.errors import ChanceryError
+from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.store.blobs import Blobs, open_blobs
-from chancery.tabular.jobs import Limits
+from chancery.tabular.jobs import FIRST_PAGE, Limits, Page, Table
 from chancery.tabular.pool import WorkerPool
+from chancery.tabular.preview import Preview
 from chancery.tabular.snapshot import convert_csv
+from chancery.tabular.statistics import TableStatistics
 from chancery.testkit.waiting import eventually
 
 CSV = b"id,region,amount,margin\n" + b"".join(
@@ -243,6 +246,53 @@ async def test_a_schema_counts_the_rows_that_the_caller_may_see(stage: Stage) ->
     assert cut.statistics is not None
     assert [each.maximum for each in whole.statistics] == ["119", "south", "1190", "119"]
     assert [each.maximum for each in cut.statistics] == ["117", "south", "1170"]
+
+
+@pytest.mark.req("CR-27")
+async def test_statistics_are_computed_once_for_each_policy(stage: Stage) -> None:
+    """The second time no process is needed; another policy has statistics of its own."""
+    reading = stage.questions.reading
+    north: Filters = (("region", ("north",)),)
+    async with WorkerPool(concurrency=1) as pool:
+        questions = Questions(reading, pool)
+        asked = [stage.pinned(), stage.pinned(("margin",)), stage.pinned(filters=north)]
+        first = [await questions.read_schema(_request(each)) for each in asked]
+    idle = Questions(reading, _NoSql(), remembered=questions.remembered)
+
+    second = [await idle.read_schema(_request(each)) for each in asked]
+    unknown = await idle.read_schema(_request(stage.pinned(("amount",))))
+
+    assert second == first
+    assert len({schema.model_dump_json(include={"statistics"}) for schema in first}) == 3
+    assert unknown.statistics is None
+
+
+def test_no_more_statistics_are_remembered_than_the_bound() -> None:
+    remembered = Remembered()
+
+    for number in range(REMEMBERED_MAX + 5):
+        remembered.keep(("acme", str(number), ""), TableStatistics(number, ()))
+
+    assert len(remembered.found) == REMEMBERED_MAX
+    assert remembered.get(("acme", "4", "")) is None
+    assert remembered.get(("acme", "5", "")) == TableStatistics(5, ())
+
+
+class _NoSql:
+    """A pool that answers nothing."""
+
+    async def tables(self, sql: str) -> tuple[str, ...]:
+        """Refuse."""
+        raise Unavailable(sql)
+
+    async def query(self, sql: str, tables: Sequence[Table], *, page: Page = FIRST_PAGE) -> Preview:
+        """Refuse."""
+        del tables, page
+        raise Unavailable(sql)
+
+    async def statistics(self, table: Table) -> TableStatistics:
+        """Refuse."""
+        raise Unavailable(table.schema.name)
 
 
 @pytest.mark.req("CR-27")

@@ -19,6 +19,7 @@ from chancery.events.requests import Caller, Request
 from chancery.execution.domain.tables import visible_schema
 from chancery.execution.errors import Busy
 from chancery.execution.handlers.material import PinnedTable, Reading
+from chancery.execution.handlers.remembered import Known, Remembered
 from chancery.execution.handlers.turns import Turns
 from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.kernel.errors import NotFound, Rejected, Unavailable
@@ -66,6 +67,7 @@ class Questions:
     sql: Pages
     turns: Turns = field(default_factory=Turns)
     answer_s: float = ANSWER_S
+    remembered: Remembered = field(default_factory=Remembered)
 
     async def run_query(self, request: Request[RunQuery]) -> QueryResult:
         """Run a caller's statement over the authorised datasets that it names.
@@ -112,16 +114,25 @@ class Questions:
         )
 
     async def _statistics(self, caller: Caller, pinned: PinnedRevision) -> TableStatistics | None:
-        """Return the statistics, or None when time, memory or turns do not suffice for them."""
+        """Return the statistics, or None when time, memory or turns do not suffice for them.
+
+        They are the same for as long as the snapshot and what the caller may read of it are.
+        """
+        key = _known_by(caller, pinned)
+        known = self.remembered.get(key)
+        if known is not None:
+            return known
         try:
             async with (
                 self._turn(caller, STATISTICS_S),
                 self.reading.tables(caller.tenant, [_pinned(pinned)]) as (table,),
             ):
-                return await self.sql.statistics(table)
+                found = await self.sql.statistics(table)
         except (Unavailable, Rejected) as error:
             _log.info("a schema goes without statistics", code=error.code)
             return None
+        self.remembered.keep(key, found)
+        return found
 
     async def _visible_rows(self, caller: Caller, pinned: PinnedRevision) -> int:
         """Count the rows as a query would."""
@@ -144,6 +155,11 @@ class Questions:
                 yield
         except TimeoutError as error:
             raise Busy from error
+
+
+def _known_by(caller: Caller, pinned: PinnedRevision) -> Known:
+    policy = (pinned.hidden_columns, pinned.row_filters)
+    return caller.tenant, pinned.extraction_sha256 or "", repr(policy)
 
 
 def _summary(found: ColumnStatistics) -> ColumnSummary:
