@@ -105,6 +105,7 @@ PROJECTIONS: Final[tuple[tuple[str, str, str], ...]] = (
         """UPDATE release.index_state
         SET entry = entry || '{"state": "unavailable", "ready": null}'""",
     ),
+    ("index_damaged", "index_state", "UPDATE release.index_state SET entry = '{}'"),
     ("index_missing", "index_state", "DELETE FROM release.index_state"),
     (
         "outbox_stuck",
@@ -124,6 +125,7 @@ DEEP: Final[tuple[tuple[str, str, str], ...]] = (
         "aggregate",
         "UPDATE release.aggregate SET published = 1 WHERE kind = 'source'",
     ),
+    ("row_differs", "aggregate", "UPDATE release.aggregate SET state = '{}' WHERE kind = 'source'"),
     ("row_differs", "aggregate", "DELETE FROM release.aggregate WHERE kind = 'workspace'"),
     (
         "row_differs",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 import pytest
 
-from chancery.events import commands, parked, queries, search
+from chancery import events
 from chancery.events.requests import Failure, Message
 from chancery.events.topology import REQUESTS
 from chancery.kernel.errors import (
@@ -18,8 +21,9 @@ from chancery.kernel.errors import (
     Unavailable,
 )
 
-
-HOMES = (commands, queries, search, parked)
+HOMES = tuple(
+    import_module(f"{events.__name__}.{each.name}") for each in iter_modules(events.__path__)
+)
 
 
 @pytest.mark.parametrize(

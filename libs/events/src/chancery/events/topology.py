@@ -25,8 +25,21 @@ from chancery.events.topology_rows import (
     Stream,
     Topic,
 )
+from chancery.events.topology_subjects import (
+    LAST_NUDGE,
+    authority_subject,
+    cut_subject,
+    index_subject,
+    intake_subject,
+    nudge_subject,
+    outcome_subject,
+    parked_subject,
+    release_subject,
+    run_subject,
+)
 
 __all__ = (
+    "LAST_NUDGE",
     "PARKING",
     "REQUESTS",
     "SERVICES",
@@ -38,8 +51,17 @@ __all__ = (
     "Signal",
     "Stream",
     "Topic",
+    "authority_subject",
     "command_subject",
+    "cut_subject",
+    "index_subject",
+    "intake_subject",
+    "nudge_subject",
+    "outcome_subject",
+    "parked_subject",
     "query_subject",
+    "release_subject",
+    "run_subject",
 )
 
 DAY_S: Final = 86_400
@@ -185,55 +207,6 @@ def stream(name: str) -> Stream:
 def consumer(name: str) -> Consumer:
     """Return the consumer called `name`; an unknown name is a bug (KeyError)."""
     return {item.name: item for item in CONSUMERS}[name]
-
-
-def authority_subject(tenant: str, kind: str, aggregate_id: str) -> str:
-    """Return the literal subject of one aggregate."""
-    return f"authority.{tenant}.{kind}.{aggregate_id}"
-
-
-def cut_subject(tenant: str) -> str:
-    """Return the subject of a tenant's cuts."""
-    return f"cut.{tenant}"
-
-
-def index_subject(tenant: str, kind: str, key: str) -> str:
-    """Return the literal subject of one resource's index events."""
-    return f"index.{tenant}.{kind}.{key}"
-
-
-def run_subject(tenant: str, run_id: str, event: str) -> str:
-    """Return the subject of one stage's event, for example `requested`."""
-    return f"run.{tenant}.{run_id}.{event}"
-
-
-def release_subject(tenant: str, run_id: str, event: str) -> str:
-    """Return the subject of `sealed` or `refused`."""
-    return f"release.{tenant}.{run_id}.{event}"
-
-
-LAST_NUDGE: Final = b"end"
-"""What the nudge of a run's end carries, so that nobody waits for more; others carry nothing."""
-
-
-def nudge_subject(tenant: str, run_id: str) -> str:
-    """Return the core NATS subject that says: there is something new of this run."""
-    return f"nudge.{tenant}.{run_id}"
-
-
-def parked_subject(service: Service, tenant: str, parked_id: str) -> str:
-    """Return the literal subject of what is said about one parked message."""
-    return f"parked.{service}.{tenant}.{parked_id}"
-
-
-def intake_subject(tenant: str, principal: str, event_type: str) -> str:
-    """Return the subject on which `principal` submits events of a type, which may hold dots."""
-    return f"intake.{tenant}.{principal}.{event_type}"
-
-
-def outcome_subject(tenant: str, event_id: str) -> str:
-    """Return the subject that tells what became of a submitted event."""
-    return f"intake-outcome.{tenant}.{event_id}"
 
 
 def _topics(

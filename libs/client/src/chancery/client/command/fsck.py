@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from asyncio.subprocess import PIPE
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -54,9 +54,7 @@ async def run_fsck(data_dir: Path | None, *, deep: bool, pending_s: int, as_json
     with _showing(is_shown=not as_json) as show:
         examined = await _examine(settings, folder, _arguments(pending_s, deep=deep), show)
     if examined.counts is None:
-        failure = examined.failure or Unavailable(
-            "the examination did not finish; its log is above"
-        )
+        failure = examined.failure or Unavailable("the examination did not finish")
         tell_error(failure, as_json=as_json)
         return EXIT_UNAVAILABLE
     examined.counts["parked"] = await _parked(settings, folder, examined.counts)
@@ -77,26 +75,47 @@ async def _examine(
     settings: CommandSettings, folder: Path, arguments: tuple[str, ...], show: _Show
 ) -> Examined:
     process = await asyncio.create_subprocess_exec(
-        *service_argv(_SERVICE), *arguments, env=wiring(settings, folder), stdout=PIPE
+        *service_argv(_SERVICE),
+        *arguments,
+        env=wiring(settings, folder),
+        stdout=PIPE,
+        stderr=PIPE,
     )
     examined = Examined()
-    async for line in told_lines(process):
-        match line["event"]:
-            case "progress":
-                show(f"{line['check']}: {line['done']} of {line['total']}")
-            case "finding":
-                examined.findings.append(
-                    {name: value for name, value in line.items() if name != "event"}
-                )
-            case "examined":
-                counts = line["counts"]
-                examined.counts = dict(counts) if isinstance(counts, Mapping) else {}
-            case "failed":
-                examined.failure = _failure(line)
-            case _:
-                continue
+    async with asyncio.TaskGroup() as group:
+        complaint = group.create_task(_complaint(process))
+        async for line in told_lines(process):
+            _take(examined, line, show)
     await process.wait()
+    if examined.failure is None and complaint.result():
+        examined.failure = Unavailable(complaint.result())
     return examined
+
+
+async def _complaint(process: Process) -> str:
+    """Return the last sentence of a process that could not begin; its log is no sentence."""
+    assert process.stderr is not None
+    last = ""
+    async for data in process.stderr:
+        line = data.decode("utf-8", "replace").strip()
+        if line and not line.startswith("{"):
+            last = line
+    return last
+
+
+def _take(examined: Examined, line: Mapping[str, Json], show: _Show) -> None:
+    match line["event"]:
+        case "progress":
+            show(f"{line['check']}: {line['done']} of {line['total']}")
+        case "finding":
+            examined.findings.append({name: line[name] for name in line if name != "event"})
+        case "examined":
+            counts = line["counts"]
+            examined.counts = dict(counts) if isinstance(counts, Mapping) else {}
+        case "failed":
+            examined.failure = _failure(line)
+        case _:
+            return
 
 
 async def _parked(

@@ -122,9 +122,10 @@ async def run_show(name: str, data_dir: Path | None, *, as_json: bool) -> None:
         return
     attributes = document.pop("attributes")
     assert isinstance(attributes, dict)
-    for key, value in (document | attributes).items():
+    named = {f"envelope.{key}": value for key, value in attributes.items()}
+    for key, value in (document | named).items():
         if value is not None:
-            tell(f"{key:<22} {value}")
+            tell(f"{key:<24} {value}")
 
 
 async def run_retry(

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from chancery.bus.connection import Connection as Bus
 from chancery.bus.load import Stored, StreamState, last_sequence, message_at, read_subject
 from chancery.bus.reader import PullReader
-from chancery.kernel.errors import Conflict, Unavailable
+from chancery.kernel.errors import Conflict, Corrupt, Unavailable
 from chancery.release.adapters.authority_rows import row_of
 from chancery.release.adapters.index_rows import parse_entry
 from chancery.release.adapters.projector import read_checkpoint
@@ -75,7 +75,7 @@ class Refold(Generic[_Key, _Row]):
     dsn: SecretStr
     rows_statement: str
     refused_statement: str
-    parse: Callable[[asyncpg.Record], tuple[_Key, _Row]]
+    parse: Callable[[asyncpg.Record], tuple[_Key, _Row | None]]
     fold: _Fold[_Key, _Row]
     difference: Callable[[_Key], Difference]
 
@@ -136,7 +136,8 @@ class Refold(Generic[_Key, _Row]):
         found: list[Difference] = []
         async for record in db.cursor(self.rows_statement, prefetch=BATCH_MESSAGES):
             key, row = self.parse(record)
-            if rows.pop(key, None) != row:
+            folded = rows.pop(key, None)
+            if folded is None or folded != row:
                 found.append(self.difference(key))
         return found + [self.difference(key) for key in rows]
 
@@ -148,7 +149,7 @@ def authority_refold(rebuild: Rebuild, dsn: SecretStr) -> Refold[AggregateKey, A
         dsn=dsn,
         rows_statement=_QUERIES["read_all_aggregates"],
         refused_statement=_QUERIES["read_refused"],
-        parse=row_of,
+        parse=_row_of,
         fold=_fold_authority,
         difference=lambda key: Difference(key.tenant, key.kind, key.id),
     )
@@ -189,6 +190,16 @@ def _fold_index(
     return folded.mark
 
 
-def _entry_of(record: asyncpg.Record) -> tuple[RevisionKey, IndexEntry]:
+def _row_of(record: asyncpg.Record) -> tuple[AggregateKey, AggregateRow | None]:
+    try:
+        return row_of(record)
+    except Corrupt:
+        return AggregateKey(record["tenant"], record["kind"], record["id"]), None
+
+
+def _entry_of(record: asyncpg.Record) -> tuple[RevisionKey, IndexEntry | None]:
     key = RevisionKey(record["tenant"], record["kind"], record["key"], record["revision"])
-    return key, parse_entry(record["entry"])
+    try:
+        return key, parse_entry(record["entry"])
+    except Corrupt:
+        return key, None

@@ -10,6 +10,7 @@ from typing import Final
 import asyncpg
 
 from chancery.attest.sealing import ReleaseKey
+from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import derived_id
 from chancery.release.adapters.index_rows import parse_entry
 from chancery.release.adapters.table_sets import count_waiting, read_table_sets
@@ -143,6 +144,11 @@ def _release(head: asyncpg.Record, children: _Children) -> HeldRelease:
 
 
 def _serving(row: asyncpg.Record) -> Serving:
+    entry, is_damaged = None, False
+    try:
+        entry = None if row["entry"] is None else parse_entry(row["entry"])
+    except Corrupt:
+        is_damaged = True
     return Serving(
         tenant=row["tenant"],
         kind=row["kind"],
@@ -150,7 +156,8 @@ def _serving(row: asyncpg.Record) -> Serving:
         revision=row["serving"],
         published=row["published"] or 0,
         content_sha256=_content_of(row["state"], row["serving"]),
-        entry=None if row["entry"] is None else parse_entry(row["entry"]),
+        entry=entry,
+        is_damaged=is_damaged,
     )
 
 

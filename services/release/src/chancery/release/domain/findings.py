@@ -55,6 +55,7 @@ REMEDIES: Final[Mapping[str, tuple[str, str]]] = {
         "a revision serves, but the index was never told of it",
         "look whether indexing runs, and at `chancery parked ls --service indexing`",
     ),
+    "index_damaged": ("an index entry is malformed", _REBUILD),
     "index_pending_too_long": (
         "a revision serves, but its index state is pending for long",
         "look whether indexing runs, and at `chancery parked ls --service indexing`",

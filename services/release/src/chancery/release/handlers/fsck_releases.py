@@ -91,10 +91,8 @@ class CheckReleases:
     async def _check_event(self, report: Report, held: HeldRelease) -> None:
         subject = release_subject(held.tenant, held.run_id, held.kind)
         async for stored in self.logs.subject(RELEASES, subject):
-            data = decode(stored.payload).data
-            if not isinstance(data, ReleaseSealed | ReleaseRefused):
-                continue
-            if data.release_id == held.release_id:
+            data = _ended(stored.payload)
+            if data is not None and data.release_id == held.release_id:
                 if held.receipt is not None and data.receipt_sha256 != held.receipt.sha256:
                     report.find("release_event_differs", **held.where)
                 return
@@ -116,6 +114,14 @@ def _names(payload: bytes, held: HeldRelease, receipt: Receipt) -> bool:
         return True
     salts = derive_salts(held.keys.salt, len(receipt.core.results))
     return core_hash(receipt.core, salts) == data.core_sha256
+
+
+def _ended(payload: bytes) -> ReleaseSealed | ReleaseRefused | None:
+    try:
+        data = decode(payload).data
+    except Corrupt:
+        return None
+    return data if isinstance(data, ReleaseSealed | ReleaseRefused) else None
 
 
 def _event_name(payload: bytes) -> str | None:

@@ -44,8 +44,12 @@ class CheckServing:
 
     async def _check_index(self, report: Report, each: Serving) -> None:
         state = "missing" if each.entry is None else each.entry.state
+        if each.is_damaged:
+            state = "damaged"
         report.count(f"index_{state}")
         match state:
+            case "damaged":
+                report.find("index_damaged", **_where(each))
             case "unavailable":
                 report.find("index_unavailable", **_where(each))
             case "missing" | "pending" if await self._is_old(each):

@@ -17,7 +17,7 @@ Told: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A revision that serves, with what the index says of it."""
+    """A revision that serves, with what the index says of it; it may say nothing readable."""
 
     tenant: str
     kind: str
@@ -26,6 +26,7 @@ class Serving:
     published: int
     content_sha256: str | None
     entry: IndexEntry | None
+    is_damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
