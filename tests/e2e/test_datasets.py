@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import httpx
 import pytest
 from pydantic import BaseModel, ConfigDict
 
@@ -349,3 +351,48 @@ async def test_a_longer_file_is_the_next_snapshot_and_withholds_what_rested_on_t
     assert shown.rows == [["4000"]]
     assert shown.provenance["snapshots"][0]["snapshot"] == 2
     assert (first.state, first.reason) == ("excluded", "superseded")
+
+
+@pytest.mark.req("KO-3", "EV-14")
+async def test_appended_rows_and_those_that_serve_are_the_next_snapshot(world: World) -> None:
+    table = Table(title="Orders", measures=(TOTAL,))
+    await world.desk.declare_dataset("orders", table)
+    start = f"/v1/workspaces/{world.id}/datasets/orders/snapshots"
+
+    async def append(content: bytes, key: str, media_type: str = "text/csv") -> httpx.Response:
+        headers = {"Content-Type": media_type, "Idempotency-Key": key}
+        path = f"{start}?mode=append"
+        return await send(world.publisher, "POST", path, content=content, headers=headers)
+
+    first = await append(b"id,amount\n1,1250\n", "first")
+    second = await append(b"id,amount\n2,2750", "second")
+    again = await append(b"id,amount\n2,2750", "second")
+    both = await asyncio.gather(*(append(b"id,amount\n%d,1\n" % n, f"k{n}") for n in (3, 4)))
+    other = await append(b"id,sum\n5,1\n", "other")
+    sheet = await append(parquet_of("SELECT 1 AS id, 2 AS amount"), "sheet", PARQUET_TYPE)
+    shown = await ask_sql(world.reader, world, "SELECT id, amount FROM orders ORDER BY id")
+    answer = await world.ask("What is the total invoiced amount?")
+
+    assert [each.status_code for each in (first, second, again, *both)] == [201] * 5
+    assert [each.json()["snapshot"] for each in (first, second, again)] == [1, 2, 2]
+    assert sorted(each.json()["snapshot"] for each in both) == [3, 4]
+    assert (other.status_code, other.json()["code"]) == (422, "csv_other_columns")
+    assert (sheet.status_code, sheet.json()["code"]) == (422, "append_not_csv")
+    assert shown.rows == [["1", "1250"], ["2", "2750"], ["3", "1"], ["4", "1"]]
+    assert isinstance(answer, SealedAnswer)
+    assert answer.citations[0].value == "4002"
+
+
+async def test_who_may_not_publish_learns_nothing_by_appending(world: World) -> None:
+    await publish(world, "orders", b"id,amount\n1,1\n", "text/csv", Table(title="Orders"))
+    path = f"/v1/workspaces/{world.id}/datasets/orders/snapshots?mode=append"
+    headers = {"Content-Type": "text/csv"}
+
+    told = [
+        await send(world.reader, "POST", path, content=content, headers=headers)
+        for content in (b"id,amount\n2,2\n", b"id,other\n2,2\n", b"")
+    ]
+
+    assert len({(each.status_code, each.json()["code"]) for each in told}) == 1
+    assert told[0].status_code in {403, 404, 422}
+    assert (await ask_sql(world.reader, world, "SELECT * FROM orders")).rows == [["1", "1"]]

@@ -25,7 +25,7 @@ from chancery.authority.resources import (
 from chancery.authority.states import Readable
 from chancery.events import authority as events
 from chancery.events import commands
-from chancery.kernel.errors import NotFound, Rejected
+from chancery.kernel.errors import Conflict, NotFound, Rejected
 from tests.unit.authority.bodies import (
     DATASET_BODY,
     GRANT,
@@ -197,3 +197,15 @@ def test_only_a_count_does_without_a_column(aggregate: events.Aggregate) -> None
         "measure_without_column",
         "measures.0.column",
     )
+
+
+def test_a_snapshot_that_continues_another_than_the_newest_is_refused() -> None:
+    pat = actor("publisher")
+    first, moved = (SNAPSHOT.model_copy(update={"after": after}) for after in (1, 0))
+
+    (table,) = decide_publish_snapshot(pat, OPEN, DATASET_STATE, first)
+    with pytest.raises(Conflict) as refused:
+        decide_publish_snapshot(pat, OPEN, DATASET_STATE, moved)
+
+    assert isinstance(table.data, events.SnapshotPublished)
+    assert refused.value.code == "snapshot_moved"

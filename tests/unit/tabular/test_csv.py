@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.kernel.errors import Rejected, TooLarge
-from chancery.tabular.csv import CsvHeader, check_csv, read_rows
+from chancery.tabular.csv import CsvHeader, append_csv, check_csv, read_rows
 from chancery.tabular.names import COLUMNS_MAX
 
 REFUSED = [
@@ -84,3 +84,49 @@ def test_reading_is_the_inverse_of_writing(rows: list[list[str]]) -> None:
     csv.writer(buffer, quoting=csv.QUOTE_ALL).writerows([["a", "b"], *rows])
 
     assert list(read_rows(buffer.getvalue().encode())) == rows
+
+
+tables = st.lists(st.lists(cells, min_size=2, max_size=2), max_size=4)
+line_ends = st.sampled_from(["\n", "\r\n"])
+
+
+@given(tables, tables, line_ends, line_ends, st.booleans())
+def test_appended_rows_stand_below_the_others_as_they_are(
+    base: list[list[str]],
+    more: list[list[str]],
+    base_end: str,
+    more_end: str,
+    has_mark: bool,
+) -> None:
+    header = ['with "quotes"', "b"]
+    first, second = written(header, base, base_end), written(header, more, more_end)
+
+    joined = append_csv(first.removesuffix(base_end.encode()), mark(second, has_mark=has_mark))
+
+    assert list(read_rows(joined)) == [*base, *more]
+
+
+def test_nothing_appended_leaves_the_bytes_as_they_are() -> None:
+    base = b"a,b\r\n1,2"
+
+    assert append_csv(base, b"a,b\n") == base
+    assert append_csv(base, b"a,b\n\n\n") == base
+    assert append_csv(b"a,b\n", b"a,b\n3,4\n") == b"a,b\n3,4\n"
+
+
+@pytest.mark.parametrize("more", [b"b,a\n1,2\n", b"a\n1\n", b"A,b\n1,2\n", b"a,b,c\n1,2,3\n"])
+def test_other_columns_are_not_appended(more: bytes) -> None:
+    with pytest.raises(Rejected) as refused:
+        append_csv(b"a,b\n1,2\n", more)
+
+    assert refused.value.code == "csv_other_columns"
+
+
+def written(header: list[str], rows: list[list[str]], end: str) -> bytes:
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator=end).writerows([header, *rows])
+    return buffer.getvalue().encode()
+
+
+def mark(data: bytes, *, has_mark: bool) -> bytes:
+    return b"\xef\xbb\xbf" + data if has_mark else data

@@ -5,13 +5,15 @@ Tree::
     Rejected
     ├── NotPermitted   a member without the right; told without a name
     └── ScopeTooWide   a decision would rest on more than 900 aggregates
+    Conflict
+    └── SnapshotMoved  another snapshot was published after the one that was to be continued
     Corrupt
     └── BrokenRule     an event on the log contradicts its aggregate
 """
 
 from __future__ import annotations
 
-from chancery.kernel.errors import Corrupt, Rejected
+from chancery.kernel.errors import Conflict, Corrupt, Rejected
 
 
 class NotPermitted(Rejected):
@@ -24,6 +26,12 @@ class ScopeTooWide(Rejected):
     """The decision would rest on more aggregates than one cut can name."""
 
     code = "scope_too_wide"
+
+
+class SnapshotMoved(Conflict):
+    """What was to be continued is not the newest snapshot any more: read it again."""
+
+    code = "snapshot_moved"
 
 
 class BrokenRule(Corrupt):

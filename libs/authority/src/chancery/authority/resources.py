@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
 from chancery.authority.access import has_right
-from chancery.authority.errors import NotPermitted
+from chancery.authority.errors import NotPermitted, SnapshotMoved
 from chancery.authority.names import AggregateRef, Change, dataset_ref, item_ref, source_ref
 from chancery.authority.rights import Actor, no_resource, require_role, require_visible
 from chancery.authority.states import (
@@ -209,8 +209,12 @@ def decide_publish_snapshot(
     Raises:
         NotFound: for a workspace or dataset that the actor does not see.
         NotPermitted: unless the actor is a publisher.
+        SnapshotMoved: it continues another snapshot than the newest one.
     """
     held = check_upload(actor, workspace, dataset, command.workspace_id)
+    if command.after is not None and command.after != len(held.revisions):
+        message = "another snapshot was published meanwhile; append to that one"
+        raise SnapshotMoved(message, field="snapshot")
     if _serves(held, command.content_sha256):
         return ()
     published = SnapshotPublished(

@@ -263,11 +263,15 @@ class Workspace:
         return (await self._call("GET", f"datasets/{dataset_id}")).read(Resource)
 
     async def publish_snapshot(
-        self, dataset_id: str, data: bytes, media_type: str = "text/csv"
+        self, dataset_id: str, data: bytes, media_type: str = "text/csv", *, append: bool = False
     ) -> Snapshot:
-        """Publish the next snapshot; its state is `ready` once it can be queried."""
+        """Publish the next snapshot; its state is `ready` once it can be queried.
+
+        `append` puts the rows of a CSV file below those that serve.
+        """
         sent = Sent(content=data, media_type=media_type)
-        return (await self._call("POST", f"datasets/{dataset_id}/snapshots", sent)).read(Snapshot)
+        path = f"datasets/{dataset_id}/snapshots{'?mode=append' if append else ''}"
+        return (await self._call("POST", path, sent)).read(Snapshot)
 
     async def snapshot(self, dataset_id: str, number: int) -> Pinned:
         """Return the pinned hashes of one snapshot."""

@@ -235,13 +235,17 @@ class DeclareDataset(Declaration, Message):
 
 
 class PublishSnapshot(Message):
-    """Publish raw bytes, already stored as a blob, as the next snapshot of a dataset."""
+    """Publish raw bytes, already stored as a blob, as the next snapshot of a dataset.
+
+    `after` is the number of the snapshot that they continue: it still has to be the newest one.
+    """
 
     workspace_id: Id
     dataset_id: Id
     content_sha256: Sha256
     media_type: str = Field(min_length=1, max_length=100)
     size_bytes: int = Field(ge=1)
+    after: int | None = Field(default=None, ge=0)
 
 
 class CreateConversation(Message):

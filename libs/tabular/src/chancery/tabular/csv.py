@@ -9,11 +9,13 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from chancery.kernel.errors import Rejected, TooLarge
 from chancery.tabular.names import check_names
 
 ROWS_MAX = 1_000_000
+_LINE_ENDS = "\r\n"
 _NO_RECORD: tuple[int, list[str]] = (1, [])
 
 
@@ -44,6 +46,28 @@ def read_rows(data: bytes) -> Iterator[list[str]]:
     """
     text = _decoded(data)
     yield from _rows(text, len(_header(text)))
+
+
+def append_csv(base: bytes, more: bytes) -> bytes:
+    """Return the rows of `more` below those of `base`; both keep their spelling.
+
+    Raises:
+        Rejected: as `check_csv` for either; `csv_other_columns` unless both name the same columns.
+    """
+    if check_csv(base).columns != check_csv(more).columns:
+        detail = "the first row names other columns, or in another order, than the snapshot has"
+        raise _refused(detail, "csv_other_columns")
+    added = _without_header(_decoded(more))
+    joined = f"{_decoded(base).rstrip(_LINE_ENDS)}\n{added}" if added.strip(_LINE_ENDS) else ""
+    return joined.encode() if joined else base
+
+
+def _without_header(text: str) -> str:
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, strict=True)
+    next(reader)
+    header = list(islice(io.StringIO(text, newline=""), reader.line_num))
+    return text[sum(len(line) for line in header) :]
 
 
 def _decoded(data: bytes) -> str:

@@ -78,12 +78,14 @@ def checked_key(value: str) -> str:
     return value
 
 
-def body_hash(content_type: str, body: bytes) -> str:
-    """Return the hash by which two bodies under one idempotency key are compared.
+def body_hash(content_type: str, body: bytes, query: bytes = b"") -> str:
+    """Return the hash by which two requests under one idempotency key are compared.
 
-    A client draws a new boundary each time it sends a multipart body, so that one does not count.
+    A query counts as well where there is one. A client draws a new boundary each time it sends a
+    multipart body, so that one does not count.
     """
     media_type = essence(content_type)
     found = _BOUNDARY.search(content_type) if media_type == "multipart/form-data" else None
     compared = body if found is None else body.replace(found[1].encode("latin-1"), b"")
-    return sha256_hex(f"{media_type}\n".encode() + compared)
+    asked = b"?" + query if query else b""
+    return sha256_hex(media_type.encode() + asked + b"\n" + compared)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 
@@ -16,10 +17,14 @@ from chancery.gateway.domain.bodies import (
     SqlBody,
 )
 from chancery.gateway.errors import SnapshotFailed, snapshot_failed
+from chancery.gateway.handlers.appending import publish_table
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
-from chancery.gateway.handlers.uploads import read_upload, store_upload
+from chancery.gateway.handlers.uploads import read_upload
 from chancery.kernel.errors import NotFound
 from chancery.tabular.formats import XLSX_TYPE
+
+PublishingMode = Literal["replace", "append"]
+"""What becomes of the rows that serve."""
 
 router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["datasets"])
 
@@ -68,21 +73,20 @@ async def read_dataset(ws: PathId, dataset: PathId, here: Here) -> queries.Resou
     responses={202: {"model": SnapshotReply, "description": "stored, not queryable yet"}},
 )
 async def publish_snapshot(
-    ws: PathId, dataset: PathId, request: Request, response: Response, here: Here
+    ws: PathId,
+    dataset: PathId,
+    request: Request,
+    response: Response,
+    here: Here,
+    *,
+    mode: PublishingMode = "replace",
 ) -> SnapshotReply:
-    """Publish the next snapshot; 201 once it can be queried, 202 when that takes longer."""
+    """Publish the next snapshot; 201 once it can be queried, 202 when that takes longer.
+
+    `append` puts the rows of a CSV file below those that serve; both together are the snapshot.
+    """
     upload = await read_upload(request)
-    sha256 = await store_upload(here, ws, "dataset", dataset, upload)
-    command = commands.PublishSnapshot(
-        workspace_id=ws,
-        dataset_id=dataset,
-        content_sha256=sha256,
-        media_type=upload.media_type,
-        size_bytes=len(upload.data),
-    )
-    published = await here.command(
-        "ingestion", "publish-snapshot", command, commands.PublishedOutcome
-    )
+    published = await publish_table(here, ws, dataset, upload, append=mode == "append")
     state = await _wait_until_queryable(here, ws, dataset, published.revision)
     response.status_code = 201 if state == "ready" else 202
     return SnapshotReply(

@@ -164,9 +164,14 @@ def _call(scope: Scope, headers: Headers, body: bytes, caller: Caller, key: str)
         caller=caller,
         route=f"{scope['method']} {scope['path']}",
         idempotency_key=key,
-        request_sha256=body_hash(headers.get("content-type", ""), body),
+        request_sha256=body_hash(headers.get("content-type", ""), body, _query(scope)),
         traceparent=current_traceparent(),
     )
+
+
+def _query(scope: Scope) -> bytes:
+    found: bytes = scope.get("query_string", b"")
+    return found
 
 
 def _check_body(headers: Headers, body: bytes, *, is_upload: bool) -> None:

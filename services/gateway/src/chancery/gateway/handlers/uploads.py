@@ -48,6 +48,18 @@ async def read_upload(request: Request) -> Upload:
     return Upload(media_type, await request.body())
 
 
+async def permit_upload(
+    here: Context, workspace_id: str, kind: commands.ResourceKind, resource_id: str
+) -> None:
+    """Ask whether the caller may add content; nothing of it is looked at before.
+
+    Raises:
+        Rejected: the caller may not.
+    """
+    question = commands.CheckUpload(workspace_id=workspace_id, kind=kind, resource_id=resource_id)
+    await here.query("ingestion", "upload-permission", question, commands.Outcome)
+
+
 async def store_upload(
     here: Context, workspace_id: str, kind: commands.ResourceKind, resource_id: str, upload: Upload
 ) -> str:
@@ -56,8 +68,7 @@ async def store_upload(
     Raises:
         Rejected: when the bytes could never be quoted or queried.
     """
-    question = commands.CheckUpload(workspace_id=workspace_id, kind=kind, resource_id=resource_id)
-    await here.query("ingestion", "upload-permission", question, commands.Outcome)
+    await permit_upload(here, workspace_id, kind, resource_id)
     check = check_document if kind == "source" else check_table
     await asyncio.to_thread(check, upload.media_type, upload.data)
     return await here.edge.blobs.put(here.call.caller.tenant, upload.data)

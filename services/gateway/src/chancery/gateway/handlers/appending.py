@@ -1,0 +1,85 @@
+"""Appending to a dataset: the rows that serve and the new ones, together the next snapshot."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Final
+
+from chancery.events import commands, queries
+from chancery.gateway.handlers.edge import Context
+from chancery.gateway.handlers.uploads import Upload, permit_upload, store_upload
+from chancery.kernel.errors import Conflict, NotFound, Rejected, TooLarge
+from chancery.tabular.csv import append_csv
+
+CSV_TYPE: Final = "text/csv"
+APPENDED_BYTES_MAX: Final = 64 * 1024 * 1024
+"""How long a file may grow by being appended to; one upload is shorter."""
+
+_TRIES_MAX: Final = 4
+
+
+async def publish_table(
+    here: Context, workspace_id: str, dataset_id: str, upload: Upload, *, append: bool
+) -> commands.PublishedOutcome:
+    """Publish the upload as the next snapshot, below the rows of the one that serves if wanted.
+
+    Raises:
+        Rejected: the caller may not, the bytes are no table, or there is nothing they continue.
+        Conflict: others kept publishing in between.
+    """
+    if not append:
+        return await _publish(here, workspace_id, dataset_id, upload, after=None)
+    await permit_upload(here, workspace_id, "dataset", dataset_id)
+    for _ in range(_TRIES_MAX - 1):
+        try:
+            return await _append(here, workspace_id, dataset_id, upload)
+        except Conflict as error:
+            if error.code != "snapshot_moved":
+                raise
+    return await _append(here, workspace_id, dataset_id, upload)
+
+
+async def _append(
+    here: Context, workspace_id: str, dataset_id: str, upload: Upload
+) -> commands.PublishedOutcome:
+    question = queries.OfResource(workspace_id=workspace_id, kind="dataset", resource_id=dataset_id)
+    try:
+        base = await here.query("release", "authorise", question, queries.PinnedRevision)
+    except NotFound as error:
+        if error.code != "revision_not_found":
+            raise
+        return await _publish(here, workspace_id, dataset_id, upload, after=0)
+    joined = await _joined(here, base, upload)
+    return await _publish(here, workspace_id, dataset_id, joined, after=base.revision)
+
+
+async def _joined(here: Context, base: queries.PinnedRevision, upload: Upload) -> Upload:
+    if (base.media_type, upload.media_type) != (CSV_TYPE, CSV_TYPE):
+        message = "only CSV is appended, and only to CSV; publish the whole table instead"
+        raise Rejected(message, field="mode", code="append_not_csv")
+    if base.state == "excluded":
+        message = "the dataset is withdrawn; publish the whole table instead"
+        raise Rejected(message, field="mode", code="append_to_withdrawn")
+    tenant = here.call.caller.tenant
+    known = await here.edge.blobs.get(tenant, base.content_sha256, limit=APPENDED_BYTES_MAX)
+    if len(known) + len(upload.data) > APPENDED_BYTES_MAX:
+        message = f"the table would be longer than {APPENDED_BYTES_MAX:,} bytes; publish Parquet"
+        raise TooLarge(message, field="snapshot", code="append_too_large")
+    data = await asyncio.to_thread(append_csv, known, upload.data)
+    return replace(upload, data=data)
+
+
+async def _publish(
+    here: Context, workspace_id: str, dataset_id: str, upload: Upload, *, after: int | None
+) -> commands.PublishedOutcome:
+    sha256 = await store_upload(here, workspace_id, "dataset", dataset_id, upload)
+    command = commands.PublishSnapshot(
+        workspace_id=workspace_id,
+        dataset_id=dataset_id,
+        content_sha256=sha256,
+        media_type=upload.media_type,
+        size_bytes=len(upload.data),
+        after=after,
+    )
+    return await here.command("ingestion", "publish-snapshot", command, commands.PublishedOutcome)
