@@ -13,7 +13,7 @@ from chancery.bus.connection import connect
 from chancery.bus.publish import Outgoing, publish_message
 from chancery.client.command.operator import operator_url
 from chancery.client.command.settings import CommandSettings
-from chancery.events.topology import run_subject
+from chancery.events.topology import authority_subject, run_subject
 from chancery.kernel.ids import random_id
 from chancery.testkit.waiting import wait_until
 from tests.e2e.running import System, command
@@ -23,12 +23,16 @@ SECRET = "nobody-may-read-this"
 QUESTION = "Who keeps the keys of the archive?"
 
 
-async def poison(folder: Path) -> int:
-    """Publish what no build can read as a stage of a run, and return its sequence."""
+STAGE = run_subject("default", "no-run", "admitted")
+SOURCE = authority_subject("default", "source", "poisoned")
+
+
+async def poison(folder: Path, subject: str = STAGE) -> int:
+    """Publish what no build can read, and return its sequence."""
     url = operator_url(CommandSettings(), folder)
     async with connect(url, name="tests") as bus:
         outgoing = Outgoing(
-            subject=run_subject("default", "no-run", "admitted"),
+            subject=subject,
             payload=json.dumps({"id": "e1", "data": {"text": SECRET}}).encode(),
             message_id=random_id(),
         )
@@ -65,6 +69,30 @@ def test_a_poisoned_message_is_seen_retried_and_discarded(system: System) -> Non
     assert (discarded[0], discarded[1]["changed"]) == (0, True)
     assert (again[0], again[1]["error"]["code"]) == (1, "parked_resolved")
     assert name not in listed()
+
+
+@pytest.mark.req("EV-7")
+def test_a_poisoned_authority_event_is_seen_by_each_reader_and_never_discarded(
+    system: System,
+) -> None:
+    sequence = asyncio.run(poison(system.folder, SOURCE))
+    names = [f"indexing-publications-{sequence}", f"release-authority-{sequence}"]
+
+    def listed() -> list[str]:
+        _, found = told(["parked", "ls"], system.folder)
+        return [each["id"] for each in found["parked"] if each["sequence"] == sequence]
+
+    wait_until(lambda: listed() == names, within_s=20)
+    refusals = [
+        told(["parked", "discard", name, "--reason", "in the way"], system.folder) for name in names
+    ]
+    retried = [told(["parked", "retry", name], system.folder) for name in names]
+
+    assert [(code, said["error"]["code"]) for code, said in refusals] == [
+        (1, "authority_event")
+    ] * 2
+    assert [(code, said["outcome"]) for code, said in retried] == [(1, "parked")] * 2
+    assert listed() == names
 
 
 async def test_the_running_system_fits_together(world: World, system: System) -> None:
