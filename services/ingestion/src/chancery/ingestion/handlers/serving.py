@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from chancery.events.commands_bulk import PublishDocuments
 from chancery.events.requests import Message, Request
-from chancery.ingestion.domain import access, bulk, knowledge
+from chancery.ingestion.domain import access, bulk, curated, knowledge
 from chancery.ingestion.domain.commands import Command
 from chancery.ingestion.handlers.bulk import BulkPublisher
 from chancery.ingestion.handlers.execution import Executor
@@ -43,5 +43,10 @@ def serve_commands(responders: Responders, executor: Executor) -> None:
     serve(knowledge.WITHDRAW)
     serve(knowledge.RESTORE)
     serve(knowledge.UPLOAD_PERMISSION)
+    serve(curated.SAVE_DRAFT)
+    serve(curated.PUBLISH_DRAFT)
+    serve(curated.DECLARE_CORPUS)
+    serve(curated.UPLOAD_FILE)
+    serve(curated.DELETE_FILE)
     serve(bulk.BULK_PERMISSION)
     responders.responder(bulk.PUBLISH_DOCUMENTS, PublishDocuments, BulkPublisher(executor).publish)
