@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from obstore.store import LocalStore
 
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Corrupt, NotFound, Rejected, TooLarge, Unavailable
 from chancery.store.blobs import BlobCorrupt, Blobs, open_blobs
 from chancery.store.local_blobs import PARTIAL_AGE_MAX_S, LocalBlobs
+from chancery.store.object_blobs import ObjectBlobs
 from chancery.testkit.blobs import MemoryBlobs
 
 ABSENT = sha256_hex(b"never stored")
@@ -240,6 +242,21 @@ def test_any_other_url_is_refused_by_its_setting(url: str) -> None:
         open_blobs(url)
 
     assert caught.value.field == "blobs_url"
+
+
+def test_credentials_in_a_url_are_refused_and_not_told() -> None:
+    with pytest.raises(Rejected, match="set them in the environment") as caught:
+        open_blobs("s3://key:secret@bucket")
+
+    assert "secret" not in caught.value.detail
+
+
+class TestObstoreLocalStore(BlobsContract):
+    """The object store's code over obstore's own folder, which no setting asks for."""
+
+    @pytest.fixture
+    def blobs(self, tmp_path: Path) -> Blobs:
+        return ObjectBlobs(LocalStore(tmp_path))
 
 
 def test_a_folder_url_may_hold_spaces(tmp_path: Path) -> None:

@@ -142,6 +142,9 @@ def open_blobs(url: str) -> Blobs:
     parts = urlsplit(url)
     if parts.scheme == "file" and parts.netloc in {"", "localhost"} and parts.path:
         return LocalBlobs.at(unquote(parts.path))
+    if "@" in parts.netloc:
+        message = "blobs_url must not hold credentials; set them in the environment"
+        raise Rejected(message, field="blobs_url", code="invalid_blobs_url")
     if parts.scheme in _REMOTE_SCHEMES:
         return open_object_blobs(url)
     message = (

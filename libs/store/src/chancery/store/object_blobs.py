@@ -105,6 +105,9 @@ def open_object_blobs(url: str) -> ObjectBlobs:
             from_url(
                 url,
                 client_options={
+                    # Only where the endpoint of an S3-compatible server says http itself; options
+                    # given here hide the variable that would allow it.
+                    "allow_http": True,
                     "connect_timeout": timedelta(seconds=5),
                     "timeout": timedelta(seconds=30),
                 },
