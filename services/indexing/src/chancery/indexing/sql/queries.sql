@@ -19,7 +19,10 @@ FOR UPDATE OF resource;
 
 -- name: read_open_revisions
 -- Of each resource the newest revision, and each that is not excluded yet or has no outcome.
-WITH asked (tenant, kind, key) AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))
+WITH asked AS (
+    SELECT tenant, kind, key
+    FROM unnest($1::text[], $2::text[], $3::text[]) AS given (tenant, kind, key)
+)
 SELECT tenant, kind, key, revision, content_sha256, media_type, size_bytes, published_sequence,
     extractor, failure, extraction_sha256, extracted_manifest_sha256, length,
     standing, standing_reason, standing_manifest_sha256
@@ -31,7 +34,9 @@ SELECT newest.tenant, newest.kind, newest.key, newest.revision, newest.content_s
     newest.failure, newest.extraction_sha256, newest.extracted_manifest_sha256, newest.length,
     newest.standing, newest.standing_reason, newest.standing_manifest_sha256
 FROM asked CROSS JOIN LATERAL (
-    SELECT *
+    SELECT tenant, kind, key, revision, content_sha256, media_type, size_bytes,
+        published_sequence, extractor, failure, extraction_sha256, extracted_manifest_sha256,
+        length, standing, standing_reason, standing_manifest_sha256
     FROM indexing.revision AS known
     WHERE known.tenant = asked.tenant AND known.kind = asked.kind AND known.key = asked.key
     ORDER BY known.revision DESC
