@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import Final
 
 from chancery.bus.connection import Connection
 from chancery.events.envelope import Event
+from chancery.events.index import ResourceKind
 from chancery.events.index_requests import ReconcileSource, RefreshRevision
 from chancery.events.topology import (
     INDEXING_PUBLICATIONS,
@@ -39,6 +41,8 @@ from chancery.tabular.pool import WorkerPool
 LIMITS = PoolLimits(connections_max=4)
 """One group of deliveries uses the ledger at a time; parking comes beside it."""
 
+_KINDS: Final[tuple[ResourceKind, ...]] = ("source", "dataset", "item", "file")
+
 
 @dataclass(frozen=True, slots=True)
 class Worker:
@@ -60,10 +64,11 @@ def resource_of(event: Event, subject: str) -> ResourceRef:
     """
     key = event.envelope.subject
     kind = event.data.TYPE.split(".")[1]
-    if kind not in {"source", "dataset"} or subject != authority_subject(event.tenant, kind, key):
+    known: ResourceKind | None = next((each for each in _KINDS if each == kind), None)
+    if known is None or subject != authority_subject(event.tenant, kind, key):
         message = "the event is not about the aggregate of its subject"
         raise Corrupt(message, code="foreign_subject")
-    return ResourceRef(event.tenant, "source" if kind == "source" else "dataset", key)
+    return ResourceRef(event.tenant, known, key)
 
 
 def create_worker(

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 
 from asyncpg import Record
 
-from chancery.authority.states import DatasetState, ResourceState, SourceState, from_json, to_json
-from chancery.indexing.domain.history import History, Publication, ResourceRef
+from chancery.authority.states import from_json, to_json
+from chancery.indexing.domain.history import (
+    History,
+    Indexed,
+    Publication,
+    ResourceRef,
+    indexed,
+)
 from chancery.indexing.domain.page import Page
 from chancery.indexing.domain.standing import Extracted, Failed, Outcome, Revision, Standing
 from chancery.kernel.canonical import Json
@@ -91,12 +97,8 @@ def _position(page: Page) -> tuple[str | int | Json, ...]:
     return (ref.tenant, ref.kind, ref.key, *followed, state)
 
 
-def _state(ref: ResourceRef, stored: Json) -> ResourceState | None:
-    if stored is None:
-        return None
-    state = from_json(ref.kind, stored)
-    assert isinstance(state, SourceState | DatasetState), "a resource is a source or a dataset"
-    return state
+def _state(ref: ResourceRef, stored: Json) -> Indexed | None:
+    return None if stored is None else indexed(from_json(ref.kind, stored))
 
 
 def _revision(row: Record) -> Revision:

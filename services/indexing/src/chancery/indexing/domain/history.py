@@ -1,12 +1,20 @@
-"""What the log says of one source or dataset: its state, and since which event it is so."""
+"""What the log says of one thing that is indexed: its state, and since which event it is so."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from chancery.authority.evolve import evolve
-from chancery.authority.states import DatasetState, ResourceState, SourceState
+from chancery.authority.states import (
+    ITEM_MEDIA_TYPE,
+    DatasetState,
+    FileState,
+    ItemState,
+    SourceState,
+    State,
+)
 from chancery.events.authority import (
     DatasetDeclared,
     DatasetWithdrawn,
@@ -17,8 +25,15 @@ from chancery.events.authority import (
     SourceDeclared,
     SourceRestored,
 )
+from chancery.events.authority_knowledge import (
+    FileDeleted,
+    FileUploaded,
+    ItemWithdrawn,
+    VersionPublished,
+)
 from chancery.events.envelope import EventData
 from chancery.events.index import ResourceKind
+from chancery.kernel.errors import Corrupt
 
 TRIGGERS = (
     SourceDeclared,
@@ -28,13 +43,21 @@ TRIGGERS = (
     DatasetDeclared,
     SnapshotPublished,
     DatasetWithdrawn,
+    VersionPublished,
+    ItemWithdrawn,
+    FileUploaded,
+    FileDeleted,
 )
 """The events that can change an index state; grants and such cannot."""
 
 
+Indexed: TypeAlias = SourceState | DatasetState | ItemState | FileState
+"""What has an index state."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class ResourceRef:
-    """One source or dataset of a tenant; `key` is its aggregate id on the log."""
+    """One source, dataset, item or file of a tenant; `key` is its aggregate id on the log."""
 
     tenant: str
     kind: ResourceKind
@@ -43,7 +66,7 @@ class ResourceRef:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One published revision (of a dataset: snapshot) and its place in the log."""
+    """One published revision (of a dataset: snapshot, of an item: version) at its place."""
 
     revision: int
     content_sha256: str
@@ -73,7 +96,7 @@ class History:
 
     sequence: int = 0
     changed: int = 0
-    state: ResourceState | None = None
+    state: Indexed | None = None
 
     @property
     def serving(self) -> int | None:
@@ -83,11 +106,20 @@ class History:
     @property
     def withdrawn(self) -> bool:
         """Return whether nothing of the resource serves."""
-        return self.state is not None and self.state.withdrawn
+        state = self.state
+        if isinstance(state, FileState):
+            return state.deleted
+        return state is not None and state.withdrawn
+
+    @property
+    def workspace_id(self) -> str:
+        """Return the workspace of the resource; of a file, its owner, who stands in for one."""
+        assert self.state is not None, "a published resource was declared"
+        return self.state.owner if isinstance(self.state, FileState) else self.state.workspace_id
 
     @property
     def declaration(self) -> Declaration:
-        """Return what the publisher declares now; of a source there is nothing."""
+        """Return what the publisher of a dataset declares now; of others there is nothing."""
         if not isinstance(self.state, DatasetState):
             return Declaration()
         types = {name: policy.type for name, policy in self.state.columns.items()}
@@ -104,10 +136,7 @@ def follow(history: History, kind: ResourceKind, sequence: int, data: EventData)
     """
     if sequence <= history.sequence:
         return history
-    state = evolve(kind, history.state, data)
-    assert isinstance(state, SourceState | DatasetState), (
-        "sources and datasets evolve to themselves"
-    )
+    state = indexed(evolve(kind, history.state, data))
     changed = sequence if isinstance(data, TRIGGERS) else history.changed
     return replace(history, sequence=sequence, changed=changed, state=state)
 
@@ -119,6 +148,24 @@ def publication_of(sequence: int, data: EventData) -> Publication | None:
             revision = data.revision
         case SnapshotPublished():
             revision = data.snapshot
+        case VersionPublished():
+            return Publication(
+                data.version, data.content_sha256, ITEM_MEDIA_TYPE, data.size_bytes, sequence
+            )
+        case FileUploaded():
+            revision = 1
         case _:
             return None
     return Publication(revision, data.content_sha256, data.media_type, data.size_bytes, sequence)
+
+
+def indexed(state: State) -> Indexed:
+    """Return a state that has an index state.
+
+    Raises:
+        Corrupt: for one of another kind.
+    """
+    if isinstance(state, SourceState | DatasetState | ItemState | FileState):
+        return state
+    message = "a stored resource is of a kind that is not indexed"
+    raise Corrupt(message, code="malformed_state")

@@ -106,7 +106,7 @@ def wanted_extractor(ref: ResourceRef, history: History, publication: Publicatio
 
 def is_image(ref: ResourceRef, publication: Publication) -> bool:
     """Tell whether the revision is an image: kept by its checksum, never evidence."""
-    return ref.kind == "source" and bare(publication.media_type) in IMAGE_TYPES
+    return ref.kind != "dataset" and bare(publication.media_type) in IMAGE_TYPES
 
 
 def snapshot_extractor(declaration: Declaration, media_type: str = "text/csv") -> str:
@@ -198,7 +198,7 @@ def extracted_step(ref: ResourceRef, history: History, revision: Revision) -> St
     if outcome is None or isinstance(outcome.result, Failed):
         return None
     data = RevisionExtracted(
-        workspace_id=_workspace(history),
+        workspace_id=history.workspace_id,
         kind=ref.kind,
         key=ref.key,
         revision=revision.publication.revision,
@@ -222,7 +222,7 @@ def _announcement(
     ref: ResourceRef, history: History, revision: Revision, wanted: Standing
 ) -> EventData:
     common = {
-        "workspace_id": _workspace(history),
+        "workspace_id": history.workspace_id,
         "kind": ref.kind,
         "key": ref.key,
         "revision": revision.publication.revision,
@@ -252,8 +252,3 @@ def _hashes(revision: Revision) -> dict[str, str]:
 
 def _names(ref: ResourceRef, revision: Revision) -> tuple[str, ...]:
     return (ref.tenant, ref.kind, ref.key, str(revision.publication.revision))
-
-
-def _workspace(history: History) -> str:
-    assert history.state is not None, "a published resource was declared"
-    return history.state.workspace_id

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from chancery.authority.states import DatasetState
+from chancery.authority.states import DatasetState, ItemState
 from chancery.evidence.manifest import DatasetManifest, Manifest, build_manifest
 from chancery.extract.extraction import Extraction as ReadDocument
+from chancery.extract.items import view_of
 from chancery.indexing.domain.cards import build_cards, check_policy
 from chancery.indexing.domain.history import History, Publication, ResourceRef
 from chancery.indexing.domain.standing import (
@@ -49,12 +50,12 @@ class Extraction:
         identity = wanted_extractor(ref, history, revision.publication)
         try:
             match ref.kind:
-                case "source":
+                case "source" | "file":
                     result = await self._document(ref, revision)
                 case "dataset":
                     result = await self._snapshot(ref, history, revision)
-                case "item" | "file":
-                    return Outcome(identity, Failed("unsupported_kind"))
+                case "item":
+                    result = await self._version(ref, history, revision)
         except (Rejected, Corrupt) as error:
             return Outcome(identity, Failed(error.code))
         return Outcome(identity, result)
@@ -75,6 +76,26 @@ class Extraction:
                 layout_sha256 = await self.blobs.put(ref.tenant, found.layout)
             manifest = await asyncio.to_thread(_manifest, ref, publication, found, layout_sha256)
             return await self._kept(ref, found, manifest)
+
+    async def _version(self, ref: ResourceRef, history: History, revision: Revision) -> Extracted:
+        """Make the complete view of an item's version; one that is too long is refused whole."""
+        publication = revision.publication
+        assert isinstance(history.state, ItemState), "the kind says that it is an item"
+        async with self.room.taking(publication.size_bytes):
+            data = await self._content(ref, revision)
+            found = await self.reader.extract(publication.media_type, data)
+            view = await asyncio.to_thread(
+                view_of,
+                ref.key,
+                history.state,
+                publication.revision,
+                found.text,
+                extractor=found.extractor,
+            )
+            if view.body_sha256 != publication.content_sha256:
+                await self.blobs.put(ref.tenant, found.text.encode())
+            manifest_sha256 = await self.blobs.put(ref.tenant, view.to_bytes())
+            return Extracted(view.body_sha256, manifest_sha256, view.length)
 
     async def _kept(self, ref: ResourceRef, found: ReadDocument, manifest: Manifest) -> Extracted:
         """Store text and manifest; a text that is its own content is on disk already."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chancery.events.authority import RevisionPublished, SnapshotPublished, SourceDeclared
+from chancery.events.authority_knowledge import VersionPublished
 from chancery.events.envelope import Event, EventData
 from chancery.indexing.domain.history import TRIGGERS, ResourceRef
 from chancery.indexing.domain.standing import Outcome, Revision
@@ -57,6 +58,8 @@ def _own_work(data: EventData, progress: Progress) -> tuple[Revision, ...]:
             own = data.revision
         case SnapshotPublished():
             own = data.snapshot
+        case VersionPublished():
+            own = data.version
         case _:
             return progress.unextracted
     return tuple(one for one in progress.unextracted if one.publication.revision == own)
