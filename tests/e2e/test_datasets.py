@@ -373,7 +373,9 @@ async def test_appended_rows_and_those_that_serve_are_the_next_snapshot(world: W
     shown = await ask_sql(world.reader, world, "SELECT id, amount FROM orders ORDER BY id")
     answer = await world.ask("What is the total invoiced amount?")
 
-    assert [each.status_code for each in (first, second, again, *both)] == [201] * 5
+    assert [each.status_code for each in (first, second, again)] == [201] * 3
+    # Of two at a time the first may be superseded before it could be queried.
+    assert {each.status_code for each in both} <= {201, 202}
     assert [each.json()["snapshot"] for each in (first, second, again)] == [1, 2, 2]
     assert sorted(each.json()["snapshot"] for each in both) == [3, 4]
     assert (other.status_code, other.json()["code"]) == (422, "csv_other_columns")
