@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import pytest
 
 from chancery.bus.connection import Connection
-from chancery.bus.load import Stored, last_message, last_sequence
+from chancery.bus.connection import connect as connect_bus
+from chancery.bus.load import Stored, last_message, last_sequence, message_at
 from chancery.bus.publish import Outgoing, publish_message
 from chancery.client.command.operator import ask_owner
+from chancery.client.command.parked import Wanted, find_parked
 from chancery.events.codec import decode
 from chancery.events.envelope import Event
 from chancery.events.parked import (
@@ -24,7 +26,7 @@ from chancery.events.parked import (
     ParkedRetried,
     RetryParked,
 )
-from chancery.events.topology import PARKED, command_subject, parked_subject, query_subject
+from chancery.events.topology import PARKED, PARKING, command_subject, parked_subject, query_subject
 from chancery.kernel.errors import Conflict, NotFound, Rejected, Unavailable
 from chancery.kernel.ids import random_id
 from chancery.runtime.delivery import RETRIES_EXHAUSTED, Delivery
@@ -32,6 +34,7 @@ from chancery.runtime.parking import ParkedMessage, PostgresParking
 from chancery.runtime.service import Service
 from chancery.runtime.settings import ServiceSettings
 from chancery.store.pool import Pool, connect, open_pool
+from chancery.testkit.nats import NatsAccess
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
 from tests.integration.runtime.parts import CANCELLED, cancelled, running, send
@@ -267,6 +270,66 @@ async def test_discarding_is_an_event_and_happens_once(
     assert first.event_id == second.event_id
     assert (await last_sequence(connection, PARKED)).last == 1
     assert (entry.state, entry.note) == ("discarded", "a test of ours")
+
+
+async def test_a_crash_between_the_event_and_the_mark_leaves_one_event(
+    connection: Connection, own_login: ServiceSettings, pool: Pool, database: Database
+) -> None:
+    async with running(own_login, with_worker(Handler([Rejected("no")]).handle, pool)):
+        sequence = await parked(connection, cancelled())
+        async with connect(database.superuser_dsn, name="tests") as db:
+            await db.execute("REVOKE UPDATE ON release.parked FROM chancery_release")
+            with pytest.raises(Unavailable):
+                await discard(connection, sequence, "a test of ours")
+            states = [entry.state for entry in await find(connection)]
+            await db.execute("GRANT UPDATE ON release.parked TO chancery_release")
+        outcome = await discard(connection, sequence, "a test of ours")
+        left = await find(connection)
+
+    assert (states, left, outcome.changed) == (["parked"], [], False)
+    assert (await last_sequence(connection, PARKED)).last == 1
+
+
+async def test_what_is_too_old_for_its_stream_is_handled_from_the_parked_copy(
+    connection: Connection, own_login: ServiceSettings, pool: Pool
+) -> None:
+    handler = Handler([Rejected("no", code="not_ours")])
+
+    async with running(own_login, with_worker(handler.handle, pool)):
+        sequence = await parked(connection, cancelled())
+        await connection.jetstream.purge_stream("RUNS")
+        assert await message_at(connection, "RUNS", sequence) is None
+        retried = await retry(connection, sequence)
+
+    assert (retried.outcome, handler.handled) == ("handled", 1)
+
+
+async def test_a_service_that_does_not_answer_is_named(connection: Connection) -> None:
+    found = await find_parked(connection, Wanted())
+
+    assert found.entries == []
+    assert set(found.failures) == set(PARKING)
+
+
+async def test_no_service_reaches_what_another_has_parked(
+    connection: Connection, own_login: ServiceSettings, pool: Pool, nats_access: NatsAccess
+) -> None:
+    url, prefix = nats_access.service_urls["gateway"], nats_access.api_prefix
+    handler = Handler([Rejected("no", code="not_ours")])
+
+    async with running(own_login, with_worker(handler.handle, pool)):
+        sequence = await parked(connection, cancelled())
+        async with connect_bus(url, name="tests", api_prefix=prefix) as gateway:
+            with pytest.raises(Unavailable):
+                await find(gateway)
+            with pytest.raises(Unavailable):
+                await retry(gateway, sequence)
+            with pytest.raises(Unavailable):
+                await discard(gateway, sequence, "in the way")
+        left = await find(connection)
+
+    assert [entry.sequence for entry in left] == [sequence]
+    assert handler.handled == 0
 
 
 async def test_an_authority_event_is_never_discarded(

@@ -81,15 +81,6 @@ class Found:
     entries: list[tuple[Service, ParkedEntry]]
     failures: dict[str, ChanceryError]
 
-    @property
-    def waiting(self) -> dict[str, int]:
-        """Return how many wait in each service that has some."""
-        counts: dict[str, int] = {}
-        for service, entry in self.entries:
-            if entry.resolved_at is None:
-                counts[service] = counts.get(service, 0) + 1
-        return counts
-
 
 async def run_list(wanted: Wanted, data_dir: Path | None, *, as_json: bool) -> int:
     """List parked messages; 3 when a service did not answer."""
