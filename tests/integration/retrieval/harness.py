@@ -19,6 +19,7 @@ from chancery.events.topology import RUNS, query_subject, run_subject
 from chancery.evidence.scope import ScopeEntry, build_scope
 from chancery.indexing.domain.history import ResourceRef
 from chancery.kernel.clock import SystemClock
+from chancery.kernel.errors import Unavailable
 from chancery.kernel.ids import random_id
 from chancery.testkit.waiting import eventually
 from tests.integration.indexing.harness import Log
@@ -99,7 +100,18 @@ class Desk:
             body=body,
         )
         subject = query_subject("retrieval", "search")
-        return await ask(self.log.connection, subject, request, SearchResult)
+
+        async def answered() -> SearchResult | None:
+            try:
+                return await ask(self.log.connection, subject, request, SearchResult)
+            except Unavailable as error:
+                if error.code != "no_responders":
+                    raise
+                return None
+
+        found = await eventually(answered, within_s=20)
+        assert found is not None
+        return found
 
     async def gathered(self, run_id: str) -> RunGathered | None:
         """Return what was gathered for the run, or None so far."""

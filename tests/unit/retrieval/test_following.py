@@ -55,7 +55,7 @@ async def test_a_lost_or_damaged_index_is_built_again(tmp_path: Path, lost: str)
         case "meta":
             (tmp_path / "index" / TENANT / "meta.json").write_bytes(b"")
         case "checkpoint":
-            (tmp_path / "index-checkpoint.json").write_text('{"format": 0}')
+            (tmp_path / "index" / "checkpoint.json").write_text('{"format": 0}')
         case _:
             shutil.rmtree(tmp_path / "index")
     service = world.start()

@@ -192,9 +192,9 @@ class World:
     def start(self) -> Service:
         """Start the service anew over what is on disk."""
         indexes = TenantIndexes.open(self.folder / "index")
-        checkpoint = FileCheckpoint(self.folder / "index-checkpoint.json")
+        checkpoint = FileCheckpoint(self.folder / "index" / "checkpoint.json")
         following = Following(self, indexes, checkpoint, Loading(self.blobs), self)
-        gathering = Gathering(following, indexes, self, self.blobs, FixedClock(NOW))
+        gathering = Gathering(following, self, self.blobs, FixedClock(NOW))
         return Service(self, indexes, following, gathering)
 
     def _ready(self, pin: Pin, tenant: str) -> Pin:

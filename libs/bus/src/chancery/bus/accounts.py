@@ -136,7 +136,7 @@ def _all_accesses() -> Iterator[Access]:
         for stream in sorted(streams_of(service)):
             yield _api(f"STREAM.INFO.{stream}", account_of(service))
             yield _api(f"STREAM.MSG.GET.{stream}", account_of(service))
-    for consumer in topology.CONSUMERS:
+    for consumer in topology.consumers(topology.RETRIEVAL_REPLICAS_MAX):
         yield from _of_consumer(consumer)
     for service, stream in topology.TERMINATIONS:
         yield Access("stream", LOG, f"{_TERMINATED}.{stream}.*", (account_of(service),))

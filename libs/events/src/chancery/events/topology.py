@@ -6,6 +6,7 @@ rendered from it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from chancery.events.topology_requests import (
@@ -130,6 +131,7 @@ INDEXED: Final = ("source", "dataset", "item", "file")
 INGESTION_INTAKE: Final = "ingestion-intake"
 INDEXING_PUBLICATIONS: Final = "indexing-publications"
 RETRIEVAL_INDEX: Final = "retrieval-index"
+RETRIEVAL_INDEX_REBUILD: Final = "retrieval-index-rebuild"
 RETRIEVAL_RUNS: Final = "retrieval-runs"
 EXECUTION_RUNS: Final = "execution-runs"
 RELEASE_AUTHORITY: Final = "release-authority"
@@ -159,6 +161,13 @@ CONSUMERS: Final[tuple[Consumer, ...]] = (
     ),
     Consumer(
         name=RETRIEVAL_INDEX, stream=INDEX, service="retrieval", subjects=("index.>",), reader=True
+    ),
+    Consumer(
+        name=RETRIEVAL_INDEX_REBUILD,
+        stream=INDEX,
+        service="retrieval",
+        subjects=("index.>",),
+        reader=True,
     ),
     Consumer(
         name=RETRIEVAL_RUNS,
@@ -207,6 +216,27 @@ def stream(name: str) -> Stream:
 def consumer(name: str) -> Consumer:
     """Return the consumer called `name`; an unknown name is a bug (KeyError)."""
     return {item.name: item for item in CONSUMERS}[name]
+
+
+RETRIEVAL_REPLICAS_MAX: Final = 8
+"""Replicas of retrieval that the accounts allow; each reads INDEX with readers of its own."""
+
+
+def retrieval_readers(replica: int) -> tuple[Consumer, Consumer]:
+    """Return the readers of a replica (the first is 0): of its index, and of the one beside it."""
+    assert 0 <= replica < RETRIEVAL_REPLICAS_MAX
+    live, beside = consumer(RETRIEVAL_INDEX), consumer(RETRIEVAL_INDEX_REBUILD)
+    if replica == 0:
+        return live, beside
+    return replace(live, name=f"{live.name}-{replica}"), replace(
+        beside, name=f"{beside.name}-{replica}"
+    )
+
+
+def consumers(retrieval_replicas: int = 1) -> tuple[Consumer, ...]:
+    """Return every consumer of a deployment with this many replicas of retrieval."""
+    others = range(1, retrieval_replicas)
+    return (*CONSUMERS, *(each for replica in others for each in retrieval_readers(replica)))
 
 
 def _topics(

@@ -6,18 +6,30 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from chancery.bus.connection import Connection
+from chancery.bus.consumers import consumer_state
+from chancery.bus.pull import ConsumerLost
 from chancery.events.envelope import Event
 from chancery.events.index_requests import ConfirmRevision
 from chancery.events.search import Search
-from chancery.events.topology import RETRIEVAL_RUNS, consumer, query_subject
+from chancery.events.topology import (
+    RETRIEVAL_RUNS,
+    Consumer,
+    consumer,
+    query_subject,
+    retrieval_readers,
+)
 from chancery.kernel.clock import SystemClock
-from chancery.retrieval.adapters.checkpoint import FileCheckpoint
+from chancery.kernel.errors import Unavailable
+from chancery.retrieval.adapters.folders import IndexFolders
 from chancery.retrieval.adapters.streams import StreamIndexLog, StreamRunLog
 from chancery.retrieval.adapters.tenant_indexes import TenantIndexes
 from chancery.retrieval.handlers.following import Following
 from chancery.retrieval.handlers.gathering import Gathering
+from chancery.retrieval.handlers.keeping import Keeping
 from chancery.retrieval.handlers.loading import Loading
 from chancery.retrieval.handlers.searching import Searching
 from chancery.retrieval.settings import RetrievalSettings
@@ -34,7 +46,7 @@ LIMITS = PoolLimits(connections_max=4)
 class Retrieval:
     """The parts of the service over one index."""
 
-    following: Following
+    keeping: Keeping
     gathering: Gathering
     searching: Searching
 
@@ -44,7 +56,7 @@ class Retrieval:
 
     async def not_ready(self) -> str | None:
         """Return why the index cannot be searched yet."""
-        return self.following.reason
+        return self.keeping.following.reason
 
 
 @asynccontextmanager
@@ -52,20 +64,48 @@ async def open_retrieval(
     connection: Connection, settings: RetrievalSettings, blobs: Blobs, parking: Parking
 ) -> AsyncGenerator[Retrieval]:
     """Open the indexes below `data_dir` and put the parts over them."""
-    indexes = await asyncio.to_thread(TenantIndexes.open, settings.index_folder)
-    following = Following(
-        log=StreamIndexLog(connection),
-        index=indexes,
-        checkpoint=FileCheckpoint(settings.checkpoint_file),
-        loading=Loading(blobs),
-        parking=parking,
+    folders = IndexFolders(settings.index_folder)
+    live, beside = retrieval_readers(settings.replica)
+
+    def over(folder: Path, reader: Consumer) -> Following:
+        return Following(
+            log=StreamIndexLog(connection, reader),
+            index=TenantIndexes.open(folder),
+            checkpoint=folders.checkpoint(folder),
+            loading=Loading(blobs),
+            parking=parking,
+        )
+
+    await asyncio.to_thread(folders.settle)
+    following = await asyncio.to_thread(over, folders.live, live)
+    keeping = Keeping(
+        folders=folders,
+        following=following,
+        open_live=partial(TenantIndexes.open, folders.live),
+        open_beside=partial(over, folders.beside, beside),
     )
-    runs = StreamRunLog(connection)
-    gathering = Gathering(following, indexes, runs, blobs, SystemClock())
+    gathering = Gathering(following, StreamRunLog(connection), blobs, SystemClock())
     try:
-        yield Retrieval(following, gathering, Searching(following))
+        yield Retrieval(keeping, gathering, Searching(following))
     finally:
-        await asyncio.to_thread(indexes.close)
+        await asyncio.to_thread(following.index.close)
+
+
+async def check_replica(connection: Connection, replica: int) -> None:
+    """Refuse to start as a replica whose readers nobody provisioned.
+
+    Raises:
+        Unavailable: saying how they are.
+    """
+    for reader in retrieval_readers(replica):
+        try:
+            await consumer_state(connection, reader)
+        except ConsumerLost as error:
+            message = (
+                f"NATS lacks {reader.name}; run chancery streams apply "
+                f"--replicas-of-retrieval {replica + 1}"
+            )
+            raise Unavailable(message, code="topology_missing") from error
 
 
 async def serve(settings: RetrievalSettings) -> None:
@@ -79,6 +119,7 @@ async def serve(settings: RetrievalSettings) -> None:
     service = Service("retrieval", settings)
     async with AsyncExitStack() as stack:
         opened = await stack.enter_async_context(service.open())
+        await check_replica(opened.connection, settings.replica)
         pool = await stack.enter_async_context(
             await open_pool(dsn, name="chancery-retrieval", limits=LIMITS)
         )
@@ -86,7 +127,7 @@ async def serve(settings: RetrievalSettings) -> None:
         retrieval = await stack.enter_async_context(
             open_retrieval(opened.connection, settings, open_blobs(blobs_url), parking)
         )
-        service.background("index", retrieval.following.run)
+        service.background("index", retrieval.keeping.run)
         service.ready_check("index", retrieval.not_ready)
         service.worker(
             consumer(RETRIEVAL_RUNS),

@@ -64,6 +64,14 @@ class SearchIndex(Protocol):
         """Make the replacements durable and searchable, together with `position`."""
         ...
 
+    def lost(self) -> str | None:
+        """Return a tenant whose index is no longer on disk, or None."""
+        ...
+
+    def close(self) -> None:
+        """Give the writers back; what is open can be searched still."""
+        ...
+
     def drop(self, tenant: str) -> None:
         """Remove the tenant's index with its folder."""
         ...
@@ -105,5 +113,9 @@ class Checkpoint(Protocol):
         ...
 
     def store(self, mark: Mark) -> None:
-        """Keep `mark`."""
+        """Keep `mark`.
+
+        Raises:
+            Unavailable: its folder was taken away, or is full; read on from what is there.
+        """
         ...

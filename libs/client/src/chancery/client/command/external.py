@@ -10,6 +10,7 @@ from chancery.bus.provision import Change, Plan, apply, diff
 from chancery.client.command.config import without_login
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json
 from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
+from chancery.events.topology import consumers
 from chancery.kernel.errors import Unavailable
 from chancery.store.migrations import discover, migrate
 from chancery.store.pool import check_durability, connect
@@ -34,13 +35,13 @@ async def run_migrate(*, as_json: bool) -> None:
     tell("the database is up to date")
 
 
-async def run_streams(*, write: bool, as_json: bool) -> int:
+async def run_streams(*, write: bool, retrieval_replicas: int, as_json: bool) -> int:
     """Show or make the changes; showing some exits with 1."""
     # The driver would tell of every attempt.
     logging.getLogger("chancery.bus").setLevel(logging.CRITICAL)
     settings = load_settings()
     try:
-        changes = await _changes(settings, write=write)
+        changes = await _changes(settings, retrieval_replicas, write=write)
     except ApiRefused:
         raise
     except Unavailable as error:
@@ -56,8 +57,10 @@ async def run_streams(*, write: bool, as_json: bool) -> int:
     return EXIT_DONE if write or not changes else EXIT_REFUSED
 
 
-async def _changes(settings: CommandSettings, *, write: bool) -> list[Change]:
-    plan = Plan(ack_wait_s=settings.ack_wait_s)
+async def _changes(
+    settings: CommandSettings, retrieval_replicas: int, *, write: bool
+) -> list[Change]:
+    plan = Plan(consumers=consumers(retrieval_replicas), ack_wait_s=settings.ack_wait_s)
     async with bus.connect(
         settings.nats_url, name="chancery-streams", api_prefix=settings.nats_api_prefix
     ) as connection:

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chancery.events.envelope import Moment
+from chancery.kernel.errors import Unavailable
 from chancery.retrieval.domain.mark import Mark
 
 FORMAT = 2
@@ -48,5 +49,10 @@ class FileCheckpoint:
             stream_created=mark.stream_created, position=mark.position, tenants=mark.tenants
         )
         partial = self.path.with_suffix(".partial")
-        partial.write_text(found.model_dump_json(), encoding="utf-8")
-        partial.replace(self.path)
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            partial.write_text(found.model_dump_json(), encoding="utf-8")
+            partial.replace(self.path)
+        except OSError as error:
+            message = "the index folder cannot be written to now"
+            raise Unavailable(message, code="index_folder_away") from error

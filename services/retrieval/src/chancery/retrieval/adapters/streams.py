@@ -10,14 +10,15 @@ from chancery.bus.load import Stored, StreamState, last_message, last_sequence
 from chancery.bus.publish import publish
 from chancery.bus.reader import PullReader
 from chancery.events.envelope import Envelope, Event
-from chancery.events.topology import INDEX, RETRIEVAL_INDEX, RUNS, consumer, run_subject
+from chancery.events.topology import INDEX, RUNS, Consumer, run_subject
 
 
 @dataclass(frozen=True, slots=True)
 class StreamIndexLog:
-    """The `IndexLog` over the provisioned reader."""
+    """The `IndexLog` over a provisioned reader."""
 
     connection: Connection
+    consumer: Consumer
 
     async def state(self) -> StreamState:
         """Return the stream's state; see `IndexLog.state`."""
@@ -25,7 +26,7 @@ class StreamIndexLog:
 
     async def read(self, after: int) -> AsyncGenerator[list[Stored]]:
         """Yield what arrives; see `IndexLog.read`."""
-        reader = PullReader(self.connection, consumer(RETRIEVAL_INDEX))
+        reader = PullReader(self.connection, self.consumer)
         async for batch in reader.read(after):
             yield batch
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chancery.retrieval.adapters.integrity import META, check_files
 from chancery.retrieval.adapters.tenant_index import TenantIndex
 from chancery.retrieval.domain.entries import Entry, EntryKind, Pin, RevisionRef
 from chancery.retrieval.domain.gathering import Hit
@@ -32,7 +33,7 @@ class TenantIndexes:
 
     @classmethod
     def open(cls, root: Path) -> TenantIndexes:
-        """Open every index below `root`; one that cannot be read is dropped."""
+        """Open every index below `root`; one that cannot be read, or was altered, is dropped."""
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = cls(root)
         for folder in sorted(root.iterdir()):
@@ -58,6 +59,11 @@ class TenantIndexes:
     def commit(self, tenant: str, position: int) -> None:
         """Commit; see `SearchIndex.commit`."""
         self._for_writing(tenant).commit(position)
+
+    def lost(self) -> str | None:
+        """Look for an index whose files are gone; see `SearchIndex.lost`."""
+        gone = (name for name in tuple(self.opened) if not (self.root / name / META).exists())
+        return next(gone, None)
 
     def drop(self, tenant: str) -> None:
         """Remove the index with its folder; see `SearchIndex.drop`."""
@@ -95,7 +101,7 @@ class TenantIndexes:
         return frozenset() if known is None else known.confirmed(pins)
 
     def close(self) -> None:
-        """Give all writers back."""
+        """Give all writers back; see `SearchIndex.close`."""
         while self.writing:
             self.writing.popitem()[1].release_writer()
 
@@ -110,6 +116,7 @@ class TenantIndexes:
 
     def _try_open(self, tenant: str) -> None:
         try:
+            check_files(tenant, self.root / tenant)
             self.opened[tenant] = TenantIndex.open(tenant, self.root / tenant)
         except IndexBroken:
             _log.warning("the search index of tenant %s cannot be read; building it again", tenant)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -54,19 +55,19 @@ class Following:
     _marked: int = -1
     _marked_at: float = 0.0
     _broken: str | None = None
+    _finishing: bool = False
     _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def run(self) -> None:
-        """Follow for ever.
+        """Follow until `finish` is called.
 
         Raises:
             Unavailable: stream, blobs or database are away, or an index broke; run again.
         """
         try:
-            after = await self._start()
-            async with aclosing(self.log.read(after)) as batches:
-                async for batch in batches:
-                    await self._take(batch)
+            self._finishing = False
+            await self._follow(await self._start())
+            await self._leave_mark()
         except IndexBroken as error:
             self.reason = error.detail
             await asyncio.to_thread(self.index.drop, error.tenant)
@@ -84,6 +85,18 @@ class Following:
             pass
         return self.position_of(tenant)
 
+    async def passed(self, position: Callable[[], int]) -> None:
+        """Wait until everything up to `position`, which may move on meanwhile, is in the indexes.
+
+        A reader that has not looked at the stream yet has passed nothing.
+        """
+        async with self._moved:
+            await self._moved.wait_for(lambda: self.reason is None and self.position >= position())
+
+    def finish(self) -> None:
+        """Have `run` return after what it has at hand."""
+        self._finishing = True
+
     def position_of(self, tenant: str) -> int:
         """Return the sequence up to which the tenant's index holds everything."""
         return max(self.position, self.index.position(tenant))
@@ -91,6 +104,13 @@ class Following:
     def report_broken(self, tenant: str) -> None:
         """Have the tenant's index dropped and built again; a search found it unreadable."""
         self._broken = tenant
+
+    async def _follow(self, after: int) -> None:
+        async with aclosing(self.log.read(after)) as batches:
+            async for batch in batches:
+                await self._take(batch)
+                if self._finishing:
+                    return
 
     async def _start(self) -> int:
         state = await self.log.state()
@@ -110,7 +130,9 @@ class Following:
         if self._broken is not None:
             tenant, self._broken = self._broken, None
             raise IndexBroken(tenant)
-        if batch:
+        if not batch:
+            await self._look_after_files()
+        else:
             stored = {one.sequence: one for one in batch}
             events = [event for one in batch if (event := await self._read(one)) is not None]
             for tenant, changes in changes_by_tenant(events).items():
@@ -119,6 +141,12 @@ class Following:
             await self._announce()
         if not batch or time.monotonic() - self._marked_at > MARK_EVERY_S:
             await self._leave_mark()
+
+    async def _look_after_files(self) -> None:
+        """Notice an index whose folder was taken away; what is open of it can be searched still."""
+        lost = await asyncio.to_thread(self.index.lost)
+        if lost is not None:
+            raise IndexBroken(lost)
 
     async def _read(self, stored: Stored) -> IndexEvent | None:
         try:

@@ -25,7 +25,7 @@ from chancery.retrieval.domain.gathering import (
 )
 from chancery.retrieval.errors import IndexBroken
 from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
-from chancery.retrieval.ports import RunLog, SearchIndex
+from chancery.retrieval.ports import RunLog
 from chancery.runtime.telemetry import current_traceparent
 from chancery.store.blobs import Blobs
 
@@ -41,7 +41,6 @@ class Gathering:
     """Answers `admitted` with `gathered`; a second delivery says the same once."""
 
     following: Following
-    index: SearchIndex
     runs: RunLog
     blobs: Blobs
     clock: Clock
@@ -88,13 +87,14 @@ class Gathering:
         documents = {number: pin for number, pin in pins.items() if pin.ref.kind != "dataset"}
         datasets = {number: pin for number, pin in pins.items() if pin.ref.kind == "dataset"}
         wanted: Mapping[EntryKind, Mapping[int, Pin]] = {"passage": documents, "measure": datasets}
+        index = self.following.index
         try:
-            found = self.index.confirmed(tenant, pins)
+            found = index.confirmed(tenant, pins)
             hits = {
-                kind: self.index.search(tenant, question, wanted[kind], kind=kind, limit=HITS_MAX)
+                kind: index.search(tenant, question, wanted[kind], kind=kind, limit=HITS_MAX)
                 for kind in searched_kinds(data.mode)
             }
-            counts, total = self.index.statistics(
+            counts, total = index.statistics(
                 tenant, counted_terms(question), documents, language=data.language
             )
         except IndexBroken:
