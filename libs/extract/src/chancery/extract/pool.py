@@ -14,12 +14,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from chancery.evidence.layout import Layout
 from chancery.extract.extraction import EXTRACTOR, Extraction, extract, extractor_of
-from chancery.extract.frames import FrameBroken, FrameTooLarge, read_frames, write_frames
 from chancery.extract.limits import Limits
 from chancery.extract.media import bare
-from chancery.extract.nursery import Nursery
 from chancery.extract.refusals import UnreadableDocument, refusal
-from chancery.kernel.errors import ChanceryError
+from chancery.kernel.errors import ChanceryError, Unavailable
+from chancery.nursery.frames import FrameBroken, FrameTooLarge, read_frames, write_frames
+from chancery.nursery.nursery import Nursery
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -41,7 +41,7 @@ class ExtractionPool:
     def __init__(self, limits: Limits = DEFAULT_LIMITS, *, concurrency: int = 2) -> None:
         self._limits = limits
         self._turn = asyncio.Semaphore(concurrency)
-        self._nursery = Nursery()
+        self._nursery = Nursery("chancery.extract.template", _not_started)
 
     async def __aenter__(self) -> Self:
         """Return the pool; its first process starts when it is needed."""
@@ -161,6 +161,11 @@ def _extraction(reply: Sequence[bytes], identity: str) -> Extraction:
             Extraction(text.decode(), identity, _PAGES.validate_json(pages), layout or None)
         )
     raise refusal("extractor_crashed")
+
+
+def _not_started() -> Unavailable:
+    detail = "no process could be started to read a document"
+    return Unavailable(detail, code="extractor_unavailable")
 
 
 def _checked(found: Extraction) -> Extraction:

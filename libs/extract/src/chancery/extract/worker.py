@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from chancery.extract import media
 from chancery.extract.docx import read_docx
-from chancery.extract.frames import FrameBroken, read_frames, write_frames
 from chancery.extract.html import read_html
 from chancery.extract.limits import TEXT_CHARACTERS_MAX
 from chancery.extract.media import UnsupportedMediaType, check_media_type, check_signature
@@ -23,6 +22,7 @@ from chancery.extract.refusals import refusal
 from chancery.extract.xlsx import read_xlsx
 from chancery.kernel.canonical import canonical_bytes
 from chancery.kernel.errors import ChanceryError
+from chancery.nursery.frames import FrameBroken, read_frames, write_frames
 
 INPUT_BYTES_MAX = 1024 * 1024 * 1024
 _CODECS = ("utf-8", "utf-16-le", "cp437", "latin-1", "ascii")

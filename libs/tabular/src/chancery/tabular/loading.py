@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from chancery.kernel.canonical import Json, parse_json
+from chancery.nursery.frames import Incoming
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.frames import Incoming
 from chancery.tabular.schema import Family, TableSchema, column_of, family_of, quote_identifier
 from chancery.tabular.snapshot import insertion
 from chancery.tabular.tree import as_items, as_object, as_text, texts

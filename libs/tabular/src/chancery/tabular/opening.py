@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import tempfile
 
+from chancery.nursery.frames import Incoming, write_frames
 from chancery.tabular.engine import Engine
-from chancery.tabular.frames import Incoming, write_frames
 from chancery.tabular.loading import LoadedTable, close_file, load, open_file
 from chancery.tabular.schema import TableSchema, column_of
 from chancery.tabular.twin import check_reads, create_tables, optimized, unoptimized

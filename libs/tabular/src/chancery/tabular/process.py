@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from chancery.kernel.canonical import parse_json
 from chancery.kernel.errors import Corrupt, Rejected, TooLarge, Unavailable
-from chancery.tabular.frames import FrameBroken, read_frames, write_frames
+from chancery.nursery.frames import FrameBroken, read_frames, write_frames
 from chancery.tabular.nursery import NURSERY
 from chancery.tabular.refusals import TEXTS, refusal
 from chancery.tabular.tree import as_object, as_text
@@ -100,7 +100,7 @@ class WorkerProcess:
     def _end_process(self) -> None:
         if not self._ended.is_set():
             self._ended.set()
-            NURSERY.kill(self._pid, self._template)
+            NURSERY.end(self._pid, self._template)
 
     def _talk(self, frames: Sequence[bytes], reply_bytes_max: int) -> list[bytes]:
         try:

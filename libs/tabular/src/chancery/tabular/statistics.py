@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
+from chancery.nursery.frames import Incoming
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.frames import Incoming
 from chancery.tabular.loading import FilteredFile, LoadedTable, filtered_file
 from chancery.tabular.schema import Column, quote_identifier
 from chancery.tabular.tree import as_integer, as_items, as_object, as_text

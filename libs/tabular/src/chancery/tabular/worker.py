@@ -19,8 +19,8 @@ from functools import partial
 
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import ChanceryError, TooLarge
+from chancery.nursery.frames import FrameBroken, Incoming, write_frames
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.frames import FrameBroken, Incoming, write_frames
 from chancery.tabular.loading import FILE, close_file, load, open_file, tables_of_job
 from chancery.tabular.parquet import convert_parquet
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, quote_identifier

@@ -1,4 +1,4 @@
-"""Length-prefixed frames between the parent and a worker: 8 bytes big-endian, then the bytes."""
+"""Length-prefixed frames to and from a process: 8 bytes big-endian, then the bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ _CHUNK_BYTES = 1024 * 1024
 
 
 class FrameBroken(Exception):
-    """The other side went away, or announced more than it may send."""
+    """The other side went away, or sends something else."""
+
+
+class FrameTooLarge(FrameBroken):
+    """The other side announced more than it may send."""
 
 
 def write_frames(stream: IO[bytes], frames: Sequence[bytes]) -> None:
@@ -26,7 +30,7 @@ def write_frames(stream: IO[bytes], frames: Sequence[bytes]) -> None:
 class Incoming:
     """The frames of one message, of at most `bytes_max` bytes together, one after the other.
 
-    Each method raises `FrameBroken` when the stream ends early or a bound is exceeded.
+    Each method raises `FrameBroken` when the stream ends early, `FrameTooLarge` beyond the bound.
     """
 
     def __init__(self, stream: IO[bytes], *, bytes_max: int) -> None:
@@ -55,7 +59,7 @@ class Incoming:
         size_bytes = _number(self._stream)
         self._left_bytes -= size_bytes
         if self._left_bytes < 0:
-            raise FrameBroken
+            raise FrameTooLarge
         return size_bytes
 
 
@@ -63,7 +67,7 @@ def read_frames(stream: IO[bytes], *, bytes_max: int) -> list[bytes]:
     """Return all frames of one message, of at most `bytes_max` bytes together.
 
     Raises:
-        FrameBroken: when the stream ends early or a bound is exceeded.
+        FrameBroken: when the stream ends early or a bound is exceeded (`FrameTooLarge`).
     """
     incoming = Incoming(stream, bytes_max=bytes_max)
     return [incoming.take() for _ in range(incoming.left)]

@@ -1,6 +1,6 @@
-"""The parent's side of the template process: one per service, started when first needed.
+"""The parent's side of a template process, which starts when it is first needed.
 
-Neither this module nor the pool loads a parser: the template does.
+Nothing here loads what the template loads.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from chancery.kernel.errors import Unavailable
-
-FORK, KILL = b"F", b"K"
-NUMBER_BYTES = 8
-FAILED = 0
-"""The answer instead of a process id when no process could be forked."""
+from chancery.nursery.template import FAILED, FORK, INTERRUPT, KILL, NUMBER_BYTES
 
 _ANSWER_S = 30.0
 _EXIT_S = 5.0
 
 
 class Nursery:
-    """Forks the processes of extractions and ends them; thread-safe, a dead template is replaced.
+    """Forks processes and ends them; thread-safe, and a template that died is replaced.
 
-    A template is started by the first fork, and again by the first one after `close`.
+    `module` runs as the template: it calls `template.serve` with the descriptor that is its only
+    argument. `refused` makes the error for when no process can be started.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: str, refused: Callable[[], Unavailable]) -> None:
+        """Start nothing yet."""
+        self._module = module
+        self._refused = refused
         self._lock = threading.Lock()
         self._template: _Template | None = None
 
@@ -48,33 +48,41 @@ class Nursery:
                 pid = self._ask(template, FORK, 0, (reads, writes))
                 if pid != FAILED:
                     return pid, template
-        raise _not_started()
+        raise self._refused()
+
+    def interrupt(self, pid: int, template: object) -> None:
+        """Send a process SIGTERM."""
+        self._tell(INTERRUPT, pid, template)
 
     def end(self, pid: int, template: object) -> int:
         """End a process and wait for that; return the signal that ended it, or 0."""
-        with self._lock:
-            if self._template is None or self._template is not template:
-                return 0
-            return self._ask(self._template, KILL, pid)
+        return self._tell(KILL, pid, template)
 
     def close(self) -> None:
-        """End the template and, with it, its processes."""
+        """End the template and, with it, its processes; a later fork starts another one."""
         with self._lock:
             template, self._template = self._template, None
         if template is not None:
             template.close()
 
+    def _tell(self, request: bytes, pid: int, template: object) -> int:
+        with self._lock:
+            if self._template is None or self._template is not template:
+                return 0
+            return self._ask(self._template, request, pid)
+
     def _running(self) -> _Template:
         if self._template is None:
             try:
-                self._template = _Template()
+                self._template = _Template(self._module)
             except OSError as error:
-                raise _not_started() from error
+                raise self._refused() from error
         return self._template
 
     def _ask(
         self, template: _Template, request: bytes, number: int, descriptors: Sequence[int] = ()
     ) -> int:
+        """Return the answer; a template that does not answer is forgotten, and its forks end."""
         try:
             return template.ask(request, number, descriptors)
         except OSError:
@@ -84,14 +92,14 @@ class Nursery:
 
 
 class _Template:
-    """A running template process and the socket to it."""
+    """A running template process and the socket to it; it inherits no environment and no files."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str) -> None:
         ours, theirs = socket.socketpair()
         ours.settimeout(_ANSWER_S)
         with theirs:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "chancery.extract.template", str(theirs.fileno())],
+                [sys.executable, "-m", module, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -122,8 +130,3 @@ class _Template:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait(timeout=_EXIT_S)
-
-
-def _not_started() -> Unavailable:
-    detail = "no process could be started to read a document"
-    return Unavailable(detail, code="extractor_unavailable")
