@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from chancery.authority.items import Commit
 from chancery.authority.names import corpus_ref, file_ref, item_ref
 from chancery.authority.release import CorpusPin, Pinned, Root
+from chancery.authority.roots import Roots
 from chancery.authority.states import (
     CorpusState,
     Draft,
@@ -29,10 +32,12 @@ from chancery.events.authority_knowledge import (
 from tests.unit.authority.worlds import (
     ASKER,
     DATASET,
+    DATASET_STATE,
     NOW,
     OTHER_SHA,
     SHA,
     SOURCE,
+    SOURCE_STATE,
     WORKSPACE,
     grants,
     ids,
@@ -127,6 +132,13 @@ ITEM_STATE = ItemState(
     versions=(VERSION,),
     saved=1,
 )
+NEW_DRAFT = replace(DRAFT, number=2, title="Glossary, again", content_sha256=OTHER_SHA)
+ITEM_DRAFTED = replace(ITEM_STATE, drafts={"draft-2": NEW_DRAFT}, saved=2)
+OPEN_ITEM = replace(ITEM_DRAFTED, visibility="workspace")
+OPEN_ROOTS: Roots = {
+    SOURCE: replace(SOURCE_STATE, visibility="workspace"),
+    DATASET: replace(DATASET_STATE, visibility="workspace"),
+}
 FILE_STATE = FileState(
     owner=ASKER, title="Mine", content_sha256=SHA, media_type="text/plain", size_bytes=3
 )

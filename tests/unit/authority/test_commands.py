@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from chancery.authority.corpora import decide_declare_corpus
 from chancery.authority.credentials import (
     decide_bootstrap,
     decide_issue_credential,
@@ -16,6 +17,7 @@ from chancery.authority.credentials import (
     decide_revoke_credential,
 )
 from chancery.authority.errors import NotPermitted
+from chancery.authority.items import check_drafting, decide_publish_draft, decide_save_draft
 from chancery.authority.names import (
     Change,
     policy_ref,
@@ -64,6 +66,16 @@ from tests.unit.authority.bodies import (
     SNAPSHOT,
     SOURCE_BODY,
 )
+from tests.unit.authority.knowledge import (
+    COMMIT,
+    DECLARE,
+    ITEM_DRAFTED,
+    ITEM_STATE,
+    OPEN_ITEM,
+    PUBLISH,
+    SAVE,
+)
+from tests.unit.authority.knowledge import OPEN_ROOTS as ROOTS
 from tests.unit.authority.worlds import (
     ASKER,
     CREDENTIAL,
@@ -107,6 +119,13 @@ IN_WORKSPACE: list[tuple[str, Role, Decide]] = [
         lambda a, w: decide_restore(a, w, replace(OPEN_SOURCE, withdrawn=True), SERVING),
     ),
     ("upload", "publisher", _upload),
+    ("save draft", "curator", lambda a, w: decide_save_draft(a, w, None, SAVE, roots=ROOTS)),
+    (
+        "publish draft",
+        "publisher",
+        lambda a, w: decide_publish_draft(a, w, OPEN_ITEM, PUBLISH, roots=ROOTS, commit=COMMIT),
+    ),
+    ("declare corpus", "publisher", lambda a, w: decide_declare_corpus(a, w, None, DECLARE)),
     ("add member", "admin", lambda a, w: decide_add_member(a, w, None, MEMBER)),
     ("remove member", "admin", lambda a, w: decide_remove_member(a, w, PRINCIPAL, REMOVAL)),
     ("policy", "admin", lambda a, w: decide_revise_policy(a, w, POLICY, REVISE)),
@@ -163,6 +182,9 @@ ON_RESOURCE: list[Callable[[Actor], object]] = [
     lambda a: decide_grant(a, OPEN, SOURCE_STATE, GRANT),
     lambda a: decide_restore(a, OPEN, SOURCE_STATE, SERVING),
     lambda a: check_upload(a, OPEN, SOURCE_STATE, "ws"),
+    lambda a: check_drafting(a, OPEN, ITEM_STATE, "ws"),
+    lambda a: decide_save_draft(a, OPEN, ITEM_STATE, SAVE, roots=ROOTS),
+    lambda a: decide_publish_draft(a, OPEN, ITEM_DRAFTED, PUBLISH, roots=ROOTS, commit=COMMIT),
 ]
 
 

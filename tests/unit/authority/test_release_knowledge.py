@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -25,6 +26,7 @@ from chancery.authority.release import (
     read_set,
 )
 from chancery.authority.states import Revision, State, TenantState
+from tests.unit.authority import test_release
 from tests.unit.authority.knowledge import (
     CORPUS,
     CORPUS_PIN,
@@ -275,3 +277,22 @@ def test_only_the_owner_reads_a_private_file() -> None:
     deleted = replace(FILE_STATE, deleted=True)
     assert not may_read_file(tenant, PRINCIPAL, deleted, principal_id=ASKER)
     assert tenant_ref("acme") in disclosure_set(MIXED)
+
+
+def test_every_reason_is_reached() -> None:
+    reached: set[object] = {reason for _, _, reason in (*EVERYWHERE, *ROOT_CHANGES)}
+    reached |= {reason for _, _, reason in test_release.EVERYWHERE}
+    gone = known()
+    del gone[ITEM]
+    later = decide_release(known(), NOBODY, MIXED, EXPIRY)
+    others = (
+        decide_release(gone, NOBODY, MIXED, NOW),
+        decide_release(known(), frozenset({ITEM}), MIXED, NOW),
+        decide_release(known(), NOBODY, replace(MIXED, owner_id="eve"), NOW),
+        decide_release(known(), NOBODY, replace(MIXED, mode="rlm"), NOW),
+        decide_release(known({CORPUS: None}), NOBODY, MIXED, NOW),
+        later,
+    )
+    reached |= {each.reason for each in others if isinstance(each, Deny)}
+
+    assert reached == set(get_args(Reason))

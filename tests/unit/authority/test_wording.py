@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chancery.authority.files import decide_upload_file
+from chancery.authority.items import decide_save_draft
 from chancery.authority.resources import decide_declare_dataset, decide_declare_source
 from chancery.authority.wording import UnreadableText, check_name, check_storable, check_wording
 from chancery.authority.workspaces import decide_create_workspace, decide_revise_policy
@@ -15,6 +17,7 @@ from chancery.events import authority as events
 from chancery.events import commands
 from chancery.kernel.canonical import canonical_bytes, parse_json
 from tests.unit.authority.bodies import OPEN
+from tests.unit.authority.knowledge import OPEN_ROOTS, SAVE, UPLOAD
 from tests.unit.authority.worlds import actor
 
 REORDERING = "Budget \u202e4202 tfard"
@@ -102,11 +105,22 @@ def _measuring(name: str = "total", synonym: str = "sum", description: str = "")
     return decide_declare_dataset(actor("publisher"), OPEN, None, command)
 
 
+def _drafting(text: str) -> object:
+    command = SAVE.model_copy(update={"title": text})
+    return decide_save_draft(actor("curator"), OPEN, None, command, roots=OPEN_ROOTS)
+
+
+def _uploading(text: str) -> object:
+    return decide_upload_file(actor(None), None, UPLOAD.model_copy(update={"title": text}))
+
+
 NAMINGS: tuple[tuple[Naming, str], ...] = (
     (_creating, "title"),
     (_revising, "policy_revision"),
     (_declaring_a_source, "title"),
     (_declaring_a_dataset, "title"),
+    (_drafting, "title"),
+    (_uploading, "title"),
     (lambda text: _measuring(name=text), "measures.0.name"),
     (lambda text: _measuring(synonym=text), "measures.0.synonyms"),
     (lambda text: _measuring(description=text), "measures.0.description"),

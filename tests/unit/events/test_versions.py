@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chancery.events import index, index_v1
+from chancery.events import authority_knowledge, index, index_v1
 from chancery.events.authority_knowledge import EvidenceRoot, evidence_hash, ordered
 from chancery.events.codec import MODELS, UPCASTERS, UndecodableEvent, decode, encode
 from chancery.events.envelope import EventData
@@ -50,6 +50,26 @@ def test_version_1_keeps_its_bounds() -> None:
     assert caught.value.code == "invalid_event"
     assert isinstance(event.data, index.RevisionReady)
     assert event.data.kind == "item"
+
+
+@pytest.mark.req("EV-4")
+@pytest.mark.parametrize("model", [*authority_knowledge.MODELS, *index.MODELS])
+def test_a_newer_version_or_a_missing_field_is_refused_not_guessed(
+    model: type[EventData],
+) -> None:
+    fields = json.loads(smallest(model))
+    newer = {**fields, "type": model.TYPE.rpartition(".")[0] + ".v9"}
+    cases = [(newer, "unknown_event_type")]
+    if fields["data"]:
+        first = min(fields["data"])
+        data = {key: value for key, value in fields["data"].items() if key != first}
+        cases.append(({**fields, "data": data}, "invalid_event"))
+
+    for event, code in cases:
+        with pytest.raises(UndecodableEvent) as caught:
+            decode(json.dumps(event).encode())
+        assert caught.value.code == code
+    assert type(decode(json.dumps(fields).encode()).data) is model
 
 
 def test_every_upcast_leads_to_a_type_that_is_written() -> None:
