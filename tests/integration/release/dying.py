@@ -11,30 +11,33 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from chancery.authority.names import AggregateRef
 from chancery.bus.connection import Connection as Bus
 from chancery.bus.publish import Outgoing, Published, publish_message
 from chancery.events.envelope import Event
 from chancery.events.run import RunProposed
 from chancery.release import app
-from chancery.release.adapters import relay
+from chancery.release.adapters import desk, relay
+from chancery.release.adapters.authority_reader import CutPlace, read_at_cuts
+from chancery.release.adapters.runs import lock_runs
+from chancery.release.adapters.sealed import insert_releases
 from chancery.release.domain.drafts import Draft
 from chancery.release.domain.runs import Run
 from chancery.release.domain.sealing import Cut, SealedRows
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.handlers.proposed import SealRun
 from chancery.release.ports.position import Position
-from chancery.release.ports.stores import CutLog, SealDesk, SealTransaction
+from chancery.release.ports.stores import CutLog
 from chancery.release.settings import ReleaseSettings
 from chancery.runtime.delivery import Delivery
 from chancery.runtime.process import start
+from chancery.store.pool import Connection, Pool, transaction
 
 STEPS: Final = (
     "1 before validating",
@@ -108,63 +111,48 @@ class Passing(Position):
         self.fault.reach("4 when the cut was passed", self.cuts.get(sequence, ""))
 
 
-@dataclass(slots=True)
 class DyingDesk:
-    """The desk, with deaths around and inside its transaction."""
+    """The desk's own statements, with deaths between them and around its commit."""
 
-    real: SealDesk
-    fault: Fault
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        self.locked: list[str] = []
+        self.inserted: list[str] = []
 
-    async def clock(self) -> datetime:
-        """Return the database's clock."""
-        return await self.real.clock()
+    async def lock_runs(self, connection: Connection, runs: Sequence[Run]) -> list[Run | None]:
+        """Lock as the real one does."""
+        found = await lock_runs(connection, runs)
+        for run in runs:
+            self.fault.reach("5 holding the lock", run.run_id)
+        self.locked = [run.run_id for run in runs]
+        return found
 
-    def transaction(self, run: Run) -> AbstractAsyncContextManager[SealTransaction]:
-        """Open the sealing transaction."""
-        return _DyingTransaction(self.real.transaction(run), self.fault, run.run_id)
+    async def read_at_cuts(
+        self, connection: Connection, places: Sequence[CutPlace | None]
+    ) -> list[CutSnapshot | None]:
+        """Read as the real one does."""
+        found = await read_at_cuts(connection, places)
+        for run_id in self.locked:
+            self.fault.reach("5 having read", run_id)
+        return found
 
+    async def insert_releases(self, connection: Connection, rows: Sequence[SealedRows]) -> None:
+        """Insert as the real one does."""
+        self.inserted = [each.draft.run.run_id for each in rows]
+        for run_id in self.inserted:
+            self.fault.reach("6 before inserting", run_id)
+        await insert_releases(connection, rows)
+        for run_id in self.inserted:
+            self.fault.reach("7 before the commit", run_id)
 
-@dataclass(slots=True)
-class _DyingTransaction(AbstractAsyncContextManager[SealTransaction]):
-    real: AbstractAsyncContextManager[SealTransaction]
-    fault: Fault
-    run_id: str
-    has_inserted: bool = False
-
-    async def __aenter__(self) -> SealTransaction:
-        return _DyingSeal(await self.real.__aenter__(), self)
-
-    async def __aexit__(self, *error: object) -> bool | None:
-        if self.has_inserted:
-            self.fault.reach("7 before the commit", self.run_id)
-        outcome = await self.real.__aexit__(*error)  # pyright: ignore[reportArgumentType]
-        if self.has_inserted:
-            self.fault.reach("7 after the commit", self.run_id)
-        return outcome
-
-
-@dataclass(slots=True)
-class _DyingSeal:
-    real: SealTransaction
-    around: _DyingTransaction
-
-    async def lock_run(self) -> Run | None:
-        run = await self.real.lock_run()
-        self.around.fault.reach("5 holding the lock", self.around.run_id)
-        return run
-
-    async def read_at_cut(self, refs: Sequence[AggregateRef], cut: int) -> CutSnapshot:
-        read = await self.real.read_at_cut(refs, cut)
-        self.around.fault.reach("5 having read", self.around.run_id)
-        return read
-
-    async def clock(self) -> datetime:
-        return await self.real.clock()
-
-    async def insert(self, rows: SealedRows) -> None:
-        self.around.fault.reach("6 before inserting", self.around.run_id)
-        await self.real.insert(rows)
-        self.around.has_inserted = True
+    @asynccontextmanager
+    async def transaction(self, pool: Pool) -> AsyncGenerator[Connection]:
+        """Commit as the real one does."""
+        self.inserted = []
+        async with transaction(pool) as connection:
+            yield connection
+        for run_id in self.inserted:
+            self.fault.reach("7 after the commit", run_id)
 
 
 async def validate_or_die(self: SealRun, event: Event, _: Delivery) -> None:
@@ -181,7 +169,6 @@ def with_deaths(parts: app.Parts, fault: Fault) -> app.Parts:
     sealer = replace(
         ending.sealer,
         cuts=DyingCuts(ending.sealer.cuts, fault, passing),
-        desk=DyingDesk(ending.sealer.desk, fault),
         position=passing,
     )
     return replace(parts, seal=replace(parts.seal, ending=replace(ending, sealer=sealer)))
@@ -216,6 +203,12 @@ validate = SealRun.__call__
 FAULT = _fault()
 
 if __name__ == "__main__":
+    dying = DyingDesk(FAULT)
+    desk.TRANSACTIONS_AT_ONCE = 1
+    desk.lock_runs = dying.lock_runs
+    desk.read_at_cuts = dying.read_at_cuts
+    desk.insert_releases = dying.insert_releases
+    desk.transaction = dying.transaction
     app.create_parts = create_dying_parts
     relay.publish_message = relay_or_die
     SealRun.__call__ = validate_or_die

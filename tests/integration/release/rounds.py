@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -26,12 +26,12 @@ from chancery.events.topology import AUTHORITY
 from chancery.kernel.errors import Unavailable
 from chancery.release.domain.drafts import Draft
 from chancery.release.domain.runs import Run
-from chancery.release.domain.sealing import Cut, SealedRows
+from chancery.release.domain.sealing import Cut, Judged, Sealable
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.handlers.barrier import Barrier
 from chancery.release.handlers.gate import Gate
 from chancery.release.ports.position import Position
-from chancery.release.ports.stores import CutLog, SealDesk, SealTransaction
+from chancery.release.ports.stores import CutLog, SealDesk
 from chancery.runtime.delivery import Delivery
 from chancery.store.pool import connect as connect_database
 from chancery.testkit.postgres import Database
@@ -118,37 +118,14 @@ class UnfencedDesk:
         """Return the database's clock."""
         return await self.real.clock()
 
-    def transaction(self, run: Run) -> AbstractAsyncContextManager[SealTransaction]:
-        """Open the sealing transaction of a run."""
-        return _Unfenced(self.real.transaction(run))
+    async def seal(self, sealable: Sealable) -> Judged:
+        """Seal as if the log had a digest at the cut."""
 
+        def judge(run: Run | None, read: CutSnapshot | None, now: datetime) -> Judged:
+            believed = None if read is None else replace(read, digest=bytes(32))
+            return sealable.judge(run, believed, now)
 
-@dataclass(slots=True)
-class _Unfenced(AbstractAsyncContextManager[SealTransaction]):
-    real: AbstractAsyncContextManager[SealTransaction]
-
-    async def __aenter__(self) -> SealTransaction:
-        return _UnfencedSeal(await self.real.__aenter__())
-
-    async def __aexit__(self, *error: object) -> bool | None:
-        return await self.real.__aexit__(*error)  # pyright: ignore[reportArgumentType]
-
-
-@dataclass(slots=True)
-class _UnfencedSeal:
-    real: SealTransaction
-
-    async def lock_run(self) -> Run | None:
-        return await self.real.lock_run()
-
-    async def read_at_cut(self, refs: Sequence[AggregateRef], cut: int) -> CutSnapshot:
-        return replace(await self.real.read_at_cut(refs, cut), digest=bytes(32))
-
-    async def clock(self) -> datetime:
-        return await self.real.clock()
-
-    async def insert(self, rows: SealedRows) -> None:
-        await self.real.insert(rows)
+        return await self.real.seal(replace(sealable, judge=judge))
 
 
 @dataclass(slots=True)

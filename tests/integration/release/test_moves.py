@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -37,11 +36,11 @@ from chancery.events.envelope import EventData
 from chancery.events.run import Bounds, RunAdmitted, RunProposed
 from chancery.release.adapters.evidence_reader import EvidenceReader
 from chancery.release.domain.runs import Run
-from chancery.release.domain.sealing import SealedRows
+from chancery.release.domain.sealing import Judged, Sealable
 from chancery.release.domain.selection import Document, Pin
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.handlers.proposed import SealRun
-from chancery.release.ports.stores import SealDesk, SealTransaction
+from chancery.release.ports.stores import SealDesk
 from chancery.testkit.waiting import eventually
 from tests.integration.release.published import Published
 from tests.integration.release.test_seal import (
@@ -123,41 +122,20 @@ class EarlyDesk:
         """Return the database's clock."""
         return await self.real.clock()
 
-    def transaction(self, run: Run) -> AbstractAsyncContextManager[SealTransaction]:
-        """Open the sealing transaction of a run."""
-        return _Early(self.real.transaction(run), self.then)
+    async def seal(self, sealable: Sealable) -> Judged:
+        """Read, let the move happen, then judge what was read before it."""
+        early: list[CutSnapshot | None] = []
 
+        def look(_: Run | None, read: CutSnapshot | None, now: datetime) -> Judged:
+            early.append(read)
+            return "void"
 
-@dataclass(slots=True)
-class _Early(AbstractAsyncContextManager[SealTransaction]):
-    real: AbstractAsyncContextManager[SealTransaction]
-    then: Strike
+        def judge(run: Run | None, read: CutSnapshot | None, now: datetime) -> Judged:
+            return sealable.judge(run, early[0], now)
 
-    async def __aenter__(self) -> SealTransaction:
-        return _EarlySeal(await self.real.__aenter__(), self.then)
-
-    async def __aexit__(self, *error: object) -> bool | None:
-        return await self.real.__aexit__(*error)  # pyright: ignore[reportArgumentType]
-
-
-@dataclass(slots=True)
-class _EarlySeal:
-    real: SealTransaction
-    then: Strike
-
-    async def lock_run(self) -> Run | None:
-        return await self.real.lock_run()
-
-    async def read_at_cut(self, refs: Sequence[AggregateRef], cut: int) -> CutSnapshot:
-        read = await self.real.read_at_cut(refs, cut)
+        await self.real.seal(replace(sealable, judge=look))
         await self.then()
-        return read
-
-    async def clock(self) -> datetime:
-        return await self.real.clock()
-
-    async def insert(self, rows: SealedRows) -> None:
-        await self.real.insert(rows)
+        return await self.real.seal(replace(sealable, judge=judge))
 
 
 async def propose_early(

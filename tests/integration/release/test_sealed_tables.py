@@ -186,7 +186,7 @@ async def test_the_catalog_shows_the_hardening_of_every_sealed_table(world: Worl
         held = {row["privilege_type"] for row in grants if row["table_name"] == table}
         assert held == {"SELECT", "INSERT"}
     for table in (*SEALED[1:], "release_key"):
-        assert (table, "own_release") in found
+        assert (table, "own_releases") in found
     assert {(row["d"], row["u"]) for row in actions} <= {("r", "a"), ("a", "a")}
     assert [row["tableowner"] for row in owners] == ["chancery_owner"]
 

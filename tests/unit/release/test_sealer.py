@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -27,7 +26,7 @@ from chancery.kernel.errors import Unavailable
 from chancery.release.domain.drafts import Draft, Ground, draft_refusal
 from chancery.release.domain.releases import Release
 from chancery.release.domain.runs import PolicyPin, Run
-from chancery.release.domain.sealing import Cut, SealedRows
+from chancery.release.domain.sealing import Cut, Judged, Sealable, SealedRows
 from chancery.release.domain.snapshot import CutSnapshot, Snapshot
 from chancery.release.errors import AlreadySealed, LogRegressed
 from chancery.release.handlers.sealer import ATTEMPTS_MAX, Sealer
@@ -125,37 +124,21 @@ class Stage:
     async def contents(self, release: Release, *kinds: str) -> dict[str, bytes]:
         return {}
 
-    @asynccontextmanager
-    async def transaction(self, run: Run) -> AsyncGenerator[Open]:
-        opened = Open(self)
-        yield opened
-        self.before_commit()
-        self.sealed.extend(opened.rows)
-        self.after_commit()
+    async def seal(self, sealable: Sealable) -> Judged:
+        cut = sealable.cut
+        read = None if cut is None else self.read_at_cut(sealable.draft.read_set, cut.sequence)
+        judged = sealable.judge(self.run, read, self.clock_is)
+        if isinstance(judged, SealedRows):
+            self.before_commit()
+            self.sealed.append(judged)
+            self.after_commit()
+        return judged
 
     async def send(self, subject: str, payload: bytes) -> None:
         self.sent += 1
 
-
-@dataclass(slots=True)
-class Open:
-    """One open transaction."""
-
-    stage: Stage
-    rows: list[SealedRows] = field(default_factory=list[SealedRows])
-
-    async def lock_run(self) -> Run | None:
-        return self.stage.run
-
-    async def clock(self) -> datetime:
-        return self.stage.clock_is
-
-    async def insert(self, rows: SealedRows) -> None:
-        self.rows.append(rows)
-
-    async def read_at_cut(self, refs: Sequence[AggregateRef], cut: int) -> CutSnapshot:
-        stage = self.stage
-        credential = Credential(SHA, stage.expires_at)
+    def read_at_cut(self, refs: Sequence[AggregateRef], cut: int) -> CutSnapshot:
+        credential = Credential(SHA, self.expires_at)
         known: dict[AggregateRef, State | None] = {
             tenant_ref("acme"): TenantState(),
             workspace_ref("w"): WorkspaceState("W", "anna"),
@@ -163,7 +146,7 @@ class Open:
                 credentials={"c": credential}, memberships={"w": "reader"}
             ),
         }
-        moved = cut + 1 if len(stage.cuts) <= stage.moves_after_cut else 1
+        moved = cut + 1 if len(self.cuts) <= self.moves_after_cut else 1
         entries = tuple(
             ReadEntry(kind=ref.kind, id=ref.id, sequence=0)
             if ref not in known
@@ -178,8 +161,8 @@ class Open:
             for ref in refs
         )
         states = {ref: known.get(ref) for ref in refs}
-        checkpoint = cut - stage.checkpoint_behind
-        snapshot = Snapshot(checkpoint, stage.clock_is, states, frozenset())
+        checkpoint = cut - self.checkpoint_behind
+        snapshot = Snapshot(checkpoint, self.clock_is, states, frozenset())
         return CutSnapshot(snapshot, entries, b"d" * 32, 1)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import asyncpg
 
@@ -25,7 +26,7 @@ from chancery.store.queries import load_queries
 
 _QUERIES = load_queries("chancery.release")
 _READ_STATES = _QUERIES["read_states"]
-_READ_STATES_AT_CUT = _QUERIES["read_states_at_cut"]
+_READ_STATES_AT_CUTS = _QUERIES["read_states_at_cuts"]
 _READ_WORKSPACE = _QUERIES["read_workspace"]
 _READ_RESOURCES = _QUERIES["read_resources"]
 _READ_INDEX_ENTRY = _QUERIES["read_index_entry"]
@@ -98,26 +99,80 @@ class AuthorityReader:
         return tuple(Resource(_ref(row), _resource_state(row), row["frozen"], None) for row in rows)
 
 
-async def read_at_cut(
-    connection: Connection, tenant: str, refs: Sequence[AggregateRef], cut: int
-) -> CutSnapshot:
-    """Return the states of `refs` in the sealing transaction; one bounded statement.
+@dataclass(frozen=True, slots=True)
+class CutPlace:
+    """A read set of a tenant and the cut at which its states are wanted."""
+
+    tenant: str
+    refs: Sequence[AggregateRef]
+    cut: int
+
+
+async def read_at_cuts(
+    connection: Connection, places: Sequence[CutPlace | None]
+) -> list[CutSnapshot | None]:
+    """Return the states of each place in the sealing transaction; one bounded statement.
 
     The caller checks whether the checkpoint has passed the cut and whether a row moved after it.
+
+    Raises:
+        Unavailable: the projection has not been started.
     """
+    wanted = [place for place in places if place is not None]
+    if not wanted:
+        return [None] * len(places)
+    names = sorted({(place.tenant, ref) for place in wanted for ref in place.refs})
     rows = await connection.fetch(
-        _READ_STATES_AT_CUT, tenant, [ref.kind for ref in refs], [ref.id for ref in refs], cut
+        _READ_STATES_AT_CUTS,
+        [tenant for tenant, _ in names],
+        [ref.kind for _, ref in names],
+        [ref.id for _, ref in names],
+        [place.tenant for place in wanted],
+        [place.cut for place in wanted],
     )
-    snapshot = _snapshot(rows, 0)
-    entries = tuple(_read_entry(row) for row in sorted(rows, key=_ref))
-    published = max((row["published"] or 0 for row in rows), default=0)
-    return CutSnapshot(snapshot, entries, rows[0]["digest"], published)
+    if not rows:
+        raise _not_started()
+    found = {(row["tenant"], _ref(row)): row for row in rows if row["digest"] is None}
+    digests = {
+        (row["tenant"], row["sequence"]): row["digest"] for row in rows if row["digest"] is not None
+    }
+    entries = {name: _read_entry(row) for name, row in found.items()}
+    states = {name: _state(name[1], row["state"]) for name, row in found.items()}
+    return [
+        None if place is None else _at_cut(place, found, entries, states, digests=digests)
+        for place in places
+    ]
+
+
+_Name: TypeAlias = tuple[str, AggregateRef]
+
+
+def _at_cut(
+    place: CutPlace,
+    rows: Mapping[_Name, asyncpg.Record],
+    entries: Mapping[_Name, ReadEntry],
+    states: Mapping[_Name, State | None],
+    *,
+    digests: Mapping[tuple[str, int], bytes],
+) -> CutSnapshot:
+    names = [(place.tenant, ref) for ref in sorted(place.refs)]
+    own = [rows[name] for name in names]
+    return CutSnapshot(
+        Snapshot(
+            own[0]["checkpoint"],
+            own[0]["now"],
+            {name[1]: states[name] for name in names},
+            frozenset(name[1] for name, row in zip(names, own, strict=True) if row["frozen"]),
+        ),
+        tuple(entries[name] for name in names),
+        digests.get((place.tenant, place.cut)),
+        max(row["published"] or 0 for row in own),
+    )
 
 
 def _snapshot(rows: Sequence[asyncpg.Record], at_least: int) -> Snapshot:
     if not rows:
-        message = "the authority projection has not been started"
-        raise Unavailable(message, code="projection_missing")
+        raise _not_started()
     checkpoint: int = rows[0]["checkpoint"]
     if checkpoint < at_least:
         message = "the authority projection is behind the log; retry in a moment"
@@ -132,6 +187,11 @@ def _snapshot(rows: Sequence[asyncpg.Record], at_least: int) -> Snapshot:
         if row["frozen"]:
             frozen.add(ref)
     return Snapshot(checkpoint, rows[0]["now"], states, frozenset(frozen))
+
+
+def _not_started() -> Unavailable:
+    message = "the authority projection has not been started"
+    return Unavailable(message, code="projection_missing")
 
 
 def _read_entry(row: asyncpg.Record) -> ReadEntry:

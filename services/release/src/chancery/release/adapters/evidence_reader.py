@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chancery.events.run import ProposedQuote, ProposedValue
 from chancery.evidence.bundle import ROWS_BYTES_MAX
@@ -12,6 +12,7 @@ from chancery.evidence.knowledge import KnowledgeManifest
 from chancery.evidence.manifest import DatasetManifest, Manifest, check_text
 from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.kernel.errors import Corrupt, NotFound, Unavailable
+from chancery.release.adapters.remembered import Remembered
 from chancery.release.domain.documents import Document
 from chancery.release.domain.selection import (
     Evidence,
@@ -31,21 +32,39 @@ PREVIEW_BYTES_MAX = 1024 * 1024
 QUESTION_BYTES_MAX = 64 * 1024
 RUN_BLOB_BYTES_MAX = ROWS_BYTES_MAX + 1024 * 1024
 
+SCOPES_BYTES_MAX = 2 * 1024 * 1024
+DOCUMENTS_BYTES_MAX = 8 * 1024 * 1024
+"""How much of what was read and checked is remembered for a moment."""
+
 
 @dataclass(frozen=True, slots=True)
 class EvidenceReader:
     """Reads what a run rests on; `blobs` never hands over bytes that do not have their hash."""
 
     blobs: Blobs
+    _scopes: Remembered[tuple[str, str, str], Scope] = field(
+        default_factory=lambda: Remembered(SCOPES_BYTES_MAX)
+    )
+    _documents: Remembered[tuple[str, Pin], Document] = field(
+        default_factory=lambda: Remembered(DOCUMENTS_BYTES_MAX)
+    )
 
     async def put_scope(self, tenant: str, run_id: str, scope: Scope) -> str:
         """Store the scope of a run and return its hash."""
-        return await self.blobs.put_run(tenant, run_id, scope.to_bytes())
+        data = scope.to_bytes()
+        sha256 = await self.blobs.put_run(tenant, run_id, data)
+        self._scopes.keep((tenant, run_id, sha256), scope, len(data))
+        return sha256
 
     async def scope(self, tenant: str, run_id: str, sha256: str) -> Scope:
         """Return the scope that release admitted."""
-        data = await self.blobs.get_run(tenant, run_id, sha256, limit=SCOPE_BYTES_MAX)
-        return Scope.from_bytes(data)
+        place = (tenant, run_id, sha256)
+        found = self._scopes.get(place)
+        if found is None:
+            data = await self.blobs.get_run(tenant, run_id, sha256, limit=SCOPE_BYTES_MAX)
+            found = Scope.from_bytes(data)
+            self._scopes.keep(place, found, len(data))
+        return found
 
     async def question(self, tenant: str, run_id: str, sha256: str) -> str:
         """Return the text of a question."""
@@ -80,6 +99,14 @@ class EvidenceReader:
 
     async def document(self, tenant: str, pin: Pin) -> Document:
         """Return the pinned text and manifest of a source, item or file."""
+        place = (tenant, pin)
+        found = self._documents.get(place)
+        if found is None:
+            found, size = await self._read_document(tenant, pin)
+            self._documents.keep(place, found, size)
+        return found
+
+    async def _read_document(self, tenant: str, pin: Pin) -> tuple[Document, int]:
         manifest_bytes, text_bytes = await asyncio.gather(
             self._pinned(tenant, pin.manifest_sha256), self._pinned(tenant, pin.extraction_sha256)
         )
@@ -90,7 +117,7 @@ class EvidenceReader:
             message = "the pinned manifest belongs to another extraction"
             raise Corrupt(message, code="altered_text")
         check_text(parts, document.text)
-        return document
+        return document, len(manifest_bytes) + len(text_bytes)
 
     async def dataset_manifest(self, tenant: str, pin: Pin) -> DatasetManifest:
         """Return the pinned manifest of a dataset."""

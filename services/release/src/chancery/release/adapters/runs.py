@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import starmap
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
 from pydantic import ValidationError
@@ -13,14 +14,15 @@ from pydantic import ValidationError
 from chancery.events.run import Bounds
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
+from chancery.release.adapters.batches import Batches
 from chancery.release.domain.runs import EventRecord, Generation, Overdue, Retry, Run, Told
 from chancery.release.errors import RunStillOpen
 from chancery.store.pool import Connection, Pool, translate_errors
 from chancery.store.queries import load_queries
 
 _QUERIES = load_queries("chancery.release")
-_READ_RUN = _QUERIES["read_run"]
-_LOCK_RUN = _QUERIES["lock_run"]
+_READ_RUNS = _QUERIES["read_runs"]
+_LOCK_RUNS = _QUERIES["lock_runs"]
 _READ_RETRY = _QUERIES["read_retry"]
 _RETRY_RUN = _QUERIES["retry_run"]
 _ADMIT_RUN = _QUERIES["admit_run"]
@@ -32,20 +34,41 @@ _READ_OVERDUE = _QUERIES["read_overdue_runs"]
 _READ_NEXT_DEADLINE = _QUERIES["read_next_deadline"]
 
 OVERDUE_MAX = 100
+BATCHES_AT_ONCE = 2
+_Name: TypeAlias = tuple[str, str]
+"""Tenant and run id."""
+
 _EVENT_COLUMNS = ("numbers", "generations", "kinds", "bodies", "ciphertexts")
 
 
 @dataclass(frozen=True, slots=True)
+class _Proposed:
+    run: Run
+    generation: int
+    lease: str
+    payload: bytes
+
+
+@dataclass(slots=True)
 class Runs:
-    """The runs of all tenants; every call names the tenant."""
+    """The runs of all tenants; every call names the tenant.
+
+    What many stages do at the same time is asked of the database together.
+    """
 
     pool: Pool
+    _reading: Batches[_Name, asyncpg.Record | None] = field(init=False)
+    _proposing: Batches[_Proposed, bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Share what is asked at the same time."""
+        self._reading = Batches(self._read, BATCHES_AT_ONCE)
+        self._proposing = Batches(self._keep_proposed, BATCHES_AT_ONCE)
 
     async def read(self, tenant: str, run_id: str) -> Run | None:
         """Return a run, or None."""
-        with translate_errors():
-            row = await self.pool.fetchrow(_READ_RUN, tenant, run_id)
-        return None if row is None else _run(tenant, dict(row))
+        row = await self._reading.ask((tenant, run_id))
+        return None if row is None else _run(dict(row))
 
     async def admit(self, run: Run, *, lease: str, admitted: bytes, policy_sha256: str) -> bool:
         """Give a requested run its lease and scope; False when it has moved on."""
@@ -67,11 +90,7 @@ class Runs:
 
     async def keep_proposed(self, run: Run, generation: int, lease: str, payload: bytes) -> bool:
         """Store what was proposed; False when the run is not in that state under that lease."""
-        with translate_errors():
-            moved: bool = await self.pool.fetchval(
-                _KEEP_PROPOSED, run.tenant, run.run_id, generation, lease, payload
-            )
-        return moved
+        return await self._proposing.ask(_Proposed(run, generation, lease, payload))
 
     async def record_activity(
         self, tenant: str, run_id: str, *, generation: int, lease: str, body: Json, event_id: str
@@ -91,7 +110,10 @@ class Runs:
             return None
         fields = dict(row)
         columns = [fields.pop(name) or () for name in _EVENT_COLUMNS]
-        return Told(_run(tenant, fields), tuple(starmap(EventRecord, zip(*columns, strict=True))))
+        return Told(
+            _run({"tenant": tenant, **fields}),
+            tuple(starmap(EventRecord, zip(*columns, strict=True))),
+        )
 
     async def begun(self, run: Run, request_id: str) -> Generation | None:
         """Return the generation that a request began, or None."""
@@ -139,17 +161,46 @@ class Runs:
             seconds: float | None = await self.pool.fetchval(_READ_NEXT_DEADLINE)
         return seconds
 
+    async def _read(self, names: Sequence[_Name]) -> Sequence[asyncpg.Record | None]:
+        found = await _fetch(self.pool, _READ_RUNS, names)
+        return [found.get(name) for name in names]
 
-async def lock_run(connection: Connection, tenant: str, run_id: str) -> Run | None:
-    """Return a run and hold it until the transaction ends."""
-    row = await connection.fetchrow(_LOCK_RUN, tenant, run_id)
-    return None if row is None else _run(tenant, dict(row))
+    async def _keep_proposed(self, asked: Sequence[_Proposed]) -> Sequence[bool]:
+        with translate_errors():
+            rows = await self.pool.fetch(
+                _KEEP_PROPOSED,
+                [each.run.tenant for each in asked],
+                [each.run.run_id for each in asked],
+                [each.generation for each in asked],
+                [each.lease for each in asked],
+                [each.payload for each in asked],
+            )
+        # Of two proposals for one run at the same time one was kept.
+        kept = {(row["tenant"], row["run_id"]): row["proposed"] for row in rows}
+        return [kept.get((each.run.tenant, each.run.run_id)) == each.payload for each in asked]
 
 
-def _run(tenant: str, fields: dict[str, Any]) -> Run:
+async def lock_runs(connection: Connection, runs: Sequence[Run]) -> list[Run | None]:
+    """Return runs as they are now and hold them until the transaction ends."""
+    names = [(run.tenant, run.run_id) for run in runs]
+    found = await _fetch(connection, _LOCK_RUNS, sorted(set(names)))
+    return [_run(dict(found[name])) if name in found else None for name in names]
+
+
+async def _fetch(
+    connection: Pool | Connection, query: str, names: Sequence[_Name]
+) -> Mapping[_Name, asyncpg.Record]:
+    with translate_errors():
+        rows = await connection.fetch(
+            query, [tenant for tenant, _ in names], [run_id for _, run_id in names]
+        )
+    return {(row["tenant"], row["run_id"]): row for row in rows}
+
+
+def _run(fields: dict[str, Any]) -> Run:
     try:
         fields["bounds"] = Bounds.model_validate(fields["bounds"])
     except ValidationError as error:
         message = "a stored run is malformed"
         raise Corrupt(message, code="run_damaged") from error
-    return Run(tenant=tenant, **fields)
+    return Run(**fields)

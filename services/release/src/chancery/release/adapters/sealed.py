@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
 from chancery.attest.sealing import ReleaseKey
 from chancery.authority.release import ReleaseRequest
 from chancery.events.topology import release_subject
+from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.release.domain.releases import Release, unsealed
 from chancery.release.domain.sealing import SealedRows
 from chancery.release.errors import SealedRowDamaged
@@ -17,7 +19,7 @@ from chancery.store.pool import Connection, Pool, translate_errors
 from chancery.store.queries import load_queries
 
 _QUERIES = load_queries("chancery.release")
-_INSERT_RELEASE = _QUERIES["insert_release"]
+_INSERT_RELEASES = _QUERIES["insert_releases"]
 _INSERT_CHILDREN = _QUERIES["insert_children"]
 _READ_RELEASE = _QUERIES["read_release"]
 _READ_CONTENT = _QUERIES["read_content"]
@@ -77,42 +79,93 @@ class Releases:
         return found
 
 
-async def insert_release(connection: Connection, rows: SealedRows) -> None:
-    """Insert a release with everything that belongs to it and end its run; the caller commits."""
+async def insert_releases(connection: Connection, rows: Sequence[SealedRows]) -> None:
+    """Insert releases with everything that belongs to them and end their runs; the caller commits.
+
+    A child row names its release by its place among `rows`, counted from 1.
+    """
+    releases = [_release_columns(each) for each in rows]
+    await connection.execute(_INSERT_RELEASES, *map(list, zip(*releases, strict=True)))
+    await connection.execute(
+        _INSERT_CHILDREN,
+        [each.draft.run.tenant for each in rows],
+        [each.draft.release_id for each in rows],
+        *_columns(_READ_COLUMNS, _reads(rows)),
+        *_columns(_CITATION_COLUMNS, _citations(rows)),
+        *_columns(_CARD_COLUMNS, _cards(rows)),
+        *_columns(_CONTENT_COLUMNS, _contents(rows)),
+        *_columns(_END_COLUMNS, map(_end, rows)),
+    )
+
+
+_Row: TypeAlias = tuple[object, ...]
+_READ_COLUMNS: Final = 4
+_CITATION_COLUMNS: Final = 7
+_CARD_COLUMNS: Final = 4
+_CONTENT_COLUMNS: Final = 4
+_END_COLUMNS: Final = 14
+
+
+def _columns(count: int, rows: Iterable[_Row]) -> list[list[object]]:
+    """Return rows as the columns that `unnest` takes."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return columns or [[] for _ in range(count)]
+
+
+def _release_columns(rows: SealedRows) -> _Row:
     draft, decided = rows.draft, rows.decided
     run = draft.run
-    kind = "sealed" if draft.outcome is None else "refused"
-    citations = draft.answer.citations
-    await connection.execute(
-        _INSERT_RELEASE,
+    request: Json = _REQUEST.dump_python(draft.request, mode="json")
+    return (
         run.tenant,
         draft.release_id,
         run.run_id,
         run.generation,
-        kind,
+        rows.kind,
         draft.outcome,
         run.workspace_id,
         run.principal,
         0 if decided.cut is None else decided.cut.sequence,
         decided.decided_at,
         draft.language,
-        _REQUEST.dump_python(draft.request, mode="json"),
-        len(citations),
+        canonical_bytes(request).decode(),
+        len(draft.answer.citations),
         len(draft.answer.cards),
     )
-    await connection.execute(
-        _INSERT_CHILDREN,
-        run.tenant,
-        draft.release_id,
+
+
+def _reads(rows: Sequence[SealedRows]) -> Iterator[_Row]:
+    for place, each in enumerate(rows, 1):
+        for entry in each.decided.read_set:
+            yield place, entry.kind, entry.id, entry.sequence
+
+
+def _citations(rows: Sequence[SealedRows]) -> Iterator[_Row]:
+    for place, each in enumerate(rows, 1):
+        keys = {used.name: used.key for used in each.draft.core.references}
+        for number, citation in enumerate(each.draft.answer.citations, 1):
+            kind, _, revision = citation.document
+            key = keys[citation.document]
+            yield place, number, citation.id, citation.kind, kind, key, revision
+
+
+def _cards(rows: Sequence[SealedRows]) -> Iterator[_Row]:
+    for place, each in enumerate(rows, 1):
+        for number, card in enumerate(each.draft.answer.cards, 1):
+            yield place, number, card.id, card.citation
+
+
+def _contents(rows: Sequence[SealedRows]) -> Iterator[_Row]:
+    for place, each in enumerate(rows, 1):
+        for content in each.contents:
+            yield place, content.kind, content.number, content.ciphertext
+
+
+def _end(rows: SealedRows) -> _Row:
+    draft = rows.draft
+    run = draft.run
+    return (
         run.run_id,
-        *_read_set_arguments(rows),
-        *_citation_arguments(rows),
-        list(range(1, len(draft.answer.cards) + 1)),
-        [card.id for card in draft.answer.cards],
-        [card.citation for card in draft.answer.cards],
-        [row.kind for row in rows.contents],
-        [row.number for row in rows.contents],
-        [row.ciphertext for row in rows.contents],
         rows.receipt_sha256,
         rows.receipt_bytes,
         rows.public_key,
@@ -121,35 +174,12 @@ async def insert_release(connection: Connection, rows: SealedRows) -> None:
         rows.keys.salt,
         rows.frame_number,
         run.generation,
-        kind,
+        rows.kind,
         draft.detail,
         rows.event.id,
-        release_subject(run.tenant, run.run_id, kind),
+        release_subject(run.tenant, run.run_id, rows.kind),
         rows.event_payload,
     )
-
-
-def _read_set_arguments(rows: SealedRows) -> list[object]:
-    entries = rows.decided.read_set
-    return [
-        [entry.kind for entry in entries],
-        [entry.id for entry in entries],
-        [entry.sequence for entry in entries],
-    ]
-
-
-def _citation_arguments(rows: SealedRows) -> list[object]:
-    citations = rows.draft.answer.citations
-    used = {each.name: each for each in rows.draft.core.references}
-    names = [each.document for each in citations]
-    return [
-        list(range(1, len(citations) + 1)),
-        [each.id for each in citations],
-        [each.kind for each in citations],
-        [kind for kind, _, _ in names],
-        [used[name].key for name in names],
-        [number for _, _, number in names],
-    ]
 
 
 def _request(value: object) -> ReleaseRequest:

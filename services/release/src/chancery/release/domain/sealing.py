@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 from chancery.attest.sealing import KEY_BYTES, Place, ReleaseKey, seal
 from chancery.attest.signing import SigningKey
@@ -13,10 +15,11 @@ from chancery.events.envelope import Envelope, Event
 from chancery.events.release import ReleaseRefused, ReleaseSealed
 from chancery.evidence.documents import refused_document, sealed_document
 from chancery.evidence.receipt import CutRecord, ReadEntry, Receipt
-from chancery.kernel.canonical import Json, canonical_bytes
+from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
 from chancery.kernel.ids import derived_id
 from chancery.release.domain.drafts import Draft
 from chancery.release.domain.runs import Run
+from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.domain.stages import SOURCE
 
 
@@ -65,9 +68,44 @@ class SealedRows:
     event: Event
 
     @property
+    def kind(self) -> Literal["sealed", "refused"]:
+        """Return whether the run was answered or refused."""
+        return "sealed" if self.draft.outcome is None else "refused"
+
+    @property
     def event_payload(self) -> bytes:
         """Return the bytes of the event for the bus."""
         return encode(self.event)
+
+
+Sealing: TypeAlias = Literal["sealed", "void", "changing"]
+"""Committed (now or before); the run or lease no longer counts; access moved or was denied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A row moved after the cut, or the clock or the expiry forbids it: a new cut is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """The table set has not passed the cut."""
+
+
+Judged: TypeAlias = SealedRows | Sealing | Moved | Behind
+"""What a locked run and what was read at its cut come to: rows are inserted, all else is not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealable:
+    """A draft at the door of its transaction; without a cut nothing is read.
+
+    `judge` is pure: from the locked run, the states at the cut and the database's clock.
+    """
+
+    draft: Draft
+    cut: Cut | None
+    judge: Callable[[Run | None, CutSnapshot | None, datetime], Judged]
 
 
 def sealed_rows(draft: Draft, decided: Decided, key: SigningKey, locked: Run) -> SealedRows:
@@ -83,13 +121,14 @@ def sealed_rows(draft: Draft, decided: Decided, key: SigningKey, locked: Run) ->
         cut=decided.cut,
     )
     keys = ReleaseKey(secrets.token_bytes(KEY_BYTES), draft.seed)
-    receipt_sha256 = receipt.sha256
+    receipt_bytes = receipt.to_bytes()
+    receipt_sha256 = sha256_hex(receipt_bytes)
     frame_number = locked.events + 1
     contents = _contents(draft, receipt, frame_number)
     return SealedRows(
         draft=draft,
         decided=decided,
-        receipt_bytes=receipt.to_bytes(),
+        receipt_bytes=receipt_bytes,
         receipt_sha256=receipt_sha256,
         public_key=key.public_key,
         signature=key.sign(receipt_sha256),

@@ -4,9 +4,9 @@
 2. Render, and compute every hash and the receipt core        (domain.drafts)
 3. Publish the cut: one acknowledged message, a fresh id      (`_cut`)
 4. Wait until the projection has passed it                    (`_attempt`)
-5. Transaction: lock the run, read checkpoint and read set    (`_decide`)
-6. `decide_release`; the expiry and the clock                 (`_decide`)
-7. Insert everything; COMMIT; an unknown outcome is read back (`_decide`, `_attempt`)
+5. Transaction: lock the run, read checkpoint and read set    (adapters.desk)
+6. `decide_release`; the expiry and the clock                 (`_judge`)
+7. Insert everything; COMMIT; an unknown outcome is read back (adapters.desk, `_attempt`)
 8. The relay publishes, subscribers are nudged                (`seal`, adapters.relay)
 
 A crash after step 3 leaves a cut without a release: harmless and content-free. Unique (run,
@@ -18,8 +18,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Literal, TypeAlias
+from datetime import datetime, timedelta
+from functools import partial
 
 from chancery.attest.signing import SigningKey
 from chancery.authority.release import Allow, Deny, Reason, decide_release
@@ -28,7 +28,17 @@ from chancery.evidence.receipt import CutRecord
 from chancery.kernel.errors import Unavailable
 from chancery.release.domain.drafts import Draft
 from chancery.release.domain.runs import Run
-from chancery.release.domain.sealing import Cut, Decided, sealed_rows
+from chancery.release.domain.sealing import (
+    Behind,
+    Cut,
+    Decided,
+    Judged,
+    Moved,
+    Sealable,
+    SealedRows,
+    Sealing,
+    sealed_rows,
+)
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.errors import AlreadySealed, BehindLog
 from chancery.release.handlers.barrier import regressed
@@ -43,22 +53,6 @@ BEHIND_POLL_S = 0.01
 CLOCK_TOLERANCE = timedelta(seconds=5)
 
 _log = get_logger("chancery.release")
-
-Sealing: TypeAlias = Literal["sealed", "void", "changing"]
-"""Committed (now or before); the run or lease no longer counts; access moved or was denied."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Moved:
-    """A row moved after the cut, or the clock or the expiry forbids it: a new cut is needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Behind:
-    """The table set has not passed the cut."""
-
-
-_Attempt: TypeAlias = Sealing | _Moved | _Behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +75,7 @@ class Sealer:
         """
         for attempt in range(1, ATTEMPTS_MAX + 1):
             outcome = await self._attempt(draft, attempt)
-            if not isinstance(outcome, _Moved):
+            if not isinstance(outcome, Moved):
                 if outcome == "sealed":
                     await self._announce(draft)
                 return outcome
@@ -98,18 +92,20 @@ class Sealer:
             await self._announce(draft)
         return outcome
 
-    async def _attempt(self, draft: Draft, attempt: int) -> Sealing | _Moved:
+    async def _attempt(self, draft: Draft, attempt: int) -> Sealing | Moved:
         cut = await self._cut(draft, attempt)
         deadline = asyncio.get_running_loop().time() + PASS_TIMEOUT_S
         while True:
             # Step 4. Everything acknowledged before the cut lies below it.
             await self.position.wait(cut.sequence, timeout_s=PASS_TIMEOUT_S)
             try:
-                outcome = await self._decide(draft, cut)
+                # Steps 5 to 7.
+                judge = partial(self._judge, draft, cut)
+                outcome = await self.desk.seal(Sealable(draft=draft, cut=cut, judge=judge))
             except (AlreadySealed, Unavailable) as error:
                 outcome = await self._read_back(draft, error)
-            if not isinstance(outcome, _Behind):
-                return outcome
+            if not isinstance(outcome, Behind):
+                return "sealed" if isinstance(outcome, SealedRows) else outcome
             # Another table set went live and has not passed the cut.
             if asyncio.get_running_loop().time() > deadline:
                 message = "the authority projection is behind the log; retry in a moment"
@@ -125,39 +121,30 @@ class Sealer:
             raise regressed(cut.sequence, seen)
         return cut
 
-    async def _decide(self, draft: Draft, cut: Cut) -> _Attempt:
-        async with self.desk.transaction(draft.run) as seal:
-            # Step 5. The lock first: the statement after it sees what its holder committed.
-            run = await seal.lock_run()
-            standing = _standing(draft, run)
-            if standing is not None or run is None:
-                return standing or "void"
-            read = await seal.read_at_cut(draft.read_set, cut.sequence)
-            if read.snapshot.checkpoint < cut.sequence or read.digest is None:
-                return _Behind()
-            if any(entry.sequence > cut.sequence for entry in read.entries):
-                return _Moved()
-            # Step 6. The states are exactly those at the cut.
-            decision = decide_release(
-                read.snapshot.states, read.snapshot.frozen, draft.request, cut.decided_at
-            )
-            if isinstance(decision, Deny):
-                return _denied(draft, decision.reason)
-            if not _in_time(decision, read, cut):
-                return _Moved()
-            # Step 7.
-            await seal.insert(sealed_rows(draft, _decided(read, cut, decision), self.key, run))
-            return "sealed"
+    def _judge(
+        self, draft: Draft, cut: Cut, run: Run | None, read: CutSnapshot | None, _: datetime
+    ) -> Judged:
+        standing = _standing(draft, run)
+        if standing is not None or run is None or read is None:
+            return standing or "void"
+        if read.snapshot.checkpoint < cut.sequence or read.digest is None:
+            return Behind()
+        if any(entry.sequence > cut.sequence for entry in read.entries):
+            return Moved()
+        # Step 6. The states are exactly those at the cut.
+        decision = decide_release(
+            read.snapshot.states, read.snapshot.frozen, draft.request, cut.decided_at
+        )
+        if isinstance(decision, Deny):
+            return _denied(draft, decision.reason)
+        if not _in_time(decision, read, cut):
+            return Moved()
+        return sealed_rows(draft, _decided(read, cut, decision), self.key, run)
 
     async def _refuse(self, draft: Draft) -> Sealing:
-        async with self.desk.transaction(draft.run) as seal:
-            run = await seal.lock_run()
-            standing = _standing(draft, run)
-            if standing is not None or run is None:
-                return standing or "void"
-            decided = Decided(await seal.clock())
-            await seal.insert(sealed_rows(draft, decided, self.key, run))
-            return "sealed"
+        judge = partial(_judge_refusal, draft, self.key)
+        judged = await self.desk.seal(Sealable(draft=draft, cut=None, judge=judge))
+        return "void" if judged == "void" else "sealed"
 
     async def _read_back(self, draft: Draft, error: Exception) -> Sealing:
         """Learn what became of a COMMIT without an answer, or who was first."""
@@ -197,6 +184,15 @@ def _standing(draft: Draft, run: Run | None) -> Sealing | None:
         return "sealed"
     current = run.generation == draft.run.generation and run.lease == draft.run.lease
     return None if run.is_open and current else "void"
+
+
+def _judge_refusal(
+    draft: Draft, key: SigningKey, run: Run | None, _: CutSnapshot | None, now: datetime
+) -> Judged:
+    standing = _standing(draft, run)
+    if standing is not None or run is None:
+        return standing or "void"
+    return sealed_rows(draft, Decided(now), key, run)
 
 
 def _in_time(decision: Allow, read: CutSnapshot, cut: Cut) -> bool:

@@ -6,7 +6,6 @@ Every method raises `Unavailable` when what is behind it is away.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -20,9 +19,9 @@ from chancery.release.domain.drafts import Draft
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.releases import Release
 from chancery.release.domain.runs import Generation, Overdue, Retry, Run, Told
-from chancery.release.domain.sealing import Cut, SealedRows
+from chancery.release.domain.sealing import Cut, Judged, Sealable
 from chancery.release.domain.selection import Document, Evidence, Pin, Selection
-from chancery.release.domain.snapshot import CutSnapshot, Snapshot
+from chancery.release.domain.snapshot import Snapshot
 
 
 class AuthorityReads(Protocol):
@@ -145,26 +144,6 @@ class ReleaseStore(Protocol):
         ...
 
 
-class SealTransaction(Protocol):
-    """The one transaction of a seal, at its steps 5 to 7."""
-
-    async def lock_run(self) -> Run | None:
-        """Return the run and hold it until the transaction ends."""
-        ...
-
-    async def read_at_cut(self, refs: Sequence[AggregateRef], cut: int) -> CutSnapshot:
-        """Return the states of `refs`; one bounded statement."""
-        ...
-
-    async def clock(self) -> datetime:
-        """Return the database's clock."""
-        ...
-
-    async def insert(self, rows: SealedRows) -> None:
-        """Insert a release with everything that belongs to it, and end its run."""
-        ...
-
-
 class SealDesk(Protocol):
     """Where releases are committed."""
 
@@ -172,8 +151,10 @@ class SealDesk(Protocol):
         """Return the database's clock."""
         ...
 
-    def transaction(self, run: Run) -> AbstractAsyncContextManager[SealTransaction]:
-        """Open the sealing transaction of a run; leaving it normally commits.
+    async def seal(self, sealable: Sealable) -> Judged:
+        """Take a draft through steps 5 to 7 and return what was judged; rows are committed then.
+
+        Several may share a transaction: each is judged by itself.
 
         Raises:
             AlreadySealed: another release of this generation was first.

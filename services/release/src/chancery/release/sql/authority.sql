@@ -11,19 +11,29 @@ LEFT JOIN release.aggregate AS a
   ON a.tenant = $1 AND a.table_set = l.table_set AND a.kind = r.kind AND a.id = r.id
 WHERE l.projection = 'authority';
 
--- name: read_states_at_cut
--- As read_states, with the digest that the log has at the cut.
-SELECT c.sequence AS checkpoint, clock_timestamp() AS now, k.digest, r.kind, r.id,
+-- name: read_states_at_cuts
+-- As read_states for several read sets at once; then one row for the digest of each cut ($4, $5)
+-- that the projection has.
+WITH live AS (
+    SELECT l.table_set, c.sequence AS checkpoint
+    FROM release.live_set AS l
+    JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.table_set
+    WHERE l.projection = 'authority'
+)
+SELECT l.checkpoint, clock_timestamp() AS now, NULL::bytea AS digest, r.tenant, r.kind, r.id,
        a.sequence, a.published, a.frozen, a.event_type, a.event_id, a.payload_sha256,
        a.state::text AS state
-FROM release.live_set AS l
-JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.table_set
-LEFT JOIN release.cut AS k
-  ON k.tenant = $1 AND k.table_set = l.table_set AND k.sequence = $4
-LEFT JOIN unnest($2::text[], $3::text[]) AS r (kind, id) ON true
+FROM live AS l
+JOIN unnest($1::text[], $2::text[], $3::text[]) AS r (tenant, kind, id) ON true
 LEFT JOIN release.aggregate AS a
-  ON a.tenant = $1 AND a.table_set = l.table_set AND a.kind = r.kind AND a.id = r.id
-WHERE l.projection = 'authority';
+  ON a.tenant = r.tenant AND a.table_set = l.table_set AND a.kind = r.kind AND a.id = r.id
+UNION ALL
+SELECT l.checkpoint, clock_timestamp(), k.digest, k.tenant, NULL, NULL,
+       k.sequence, NULL, NULL, NULL, NULL, NULL, NULL
+FROM live AS l
+JOIN unnest($4::text[], $5::bigint[]) AS r (tenant, sequence) ON true
+JOIN release.cut AS k
+  ON k.tenant = r.tenant AND k.table_set = l.table_set AND k.sequence = r.sequence;
 
 -- name: read_workspace
 -- Every source and dataset of a workspace ($3: of these kinds) with the index entry that serves.

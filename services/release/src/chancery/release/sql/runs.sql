@@ -48,19 +48,25 @@ WITH numbered AS (
 )
 SELECT number FROM numbered;
 
--- name: read_run
--- One run.
-SELECT run_id, workspace_id, conversation_id, message, principal, credential_id, state, generation,
-       lease, deadline, mode, bounds, question_sha256, traceparent, policy_sha256,
-       admitted, gathered, proposed, detail, events, ended_at
-FROM release.run WHERE tenant = $1 AND run_id = $2;
+-- name: read_runs
+-- Some runs, by tenant and id.
+SELECT r.tenant, r.run_id, r.workspace_id, r.conversation_id, r.message, r.principal, r.credential_id,
+       r.state, r.generation, r.lease, r.deadline, r.mode, r.bounds, r.question_sha256,
+       r.traceparent, r.policy_sha256, r.admitted, r.gathered, r.proposed, r.detail, r.events,
+       r.ended_at
+FROM unnest($1::text[], $2::text[]) AS u (tenant, run_id)
+JOIN release.run AS r ON r.tenant = u.tenant AND r.run_id = u.run_id;
 
--- name: lock_run
--- Hold a run until this transaction ends.
-SELECT run_id, workspace_id, conversation_id, message, principal, credential_id, state, generation,
-       lease, deadline, mode, bounds, question_sha256, traceparent, policy_sha256,
-       admitted, gathered, proposed, detail, events, ended_at
-FROM release.run WHERE tenant = $1 AND run_id = $2 FOR UPDATE;
+-- name: lock_runs
+-- Hold some runs until this transaction ends; everybody takes locks in this order.
+SELECT r.tenant, r.run_id, r.workspace_id, r.conversation_id, r.message, r.principal, r.credential_id,
+       r.state, r.generation, r.lease, r.deadline, r.mode, r.bounds, r.question_sha256,
+       r.traceparent, r.policy_sha256, r.admitted, r.gathered, r.proposed, r.detail, r.events,
+       r.ended_at
+FROM unnest($1::text[], $2::text[]) AS u (tenant, run_id)
+JOIN release.run AS r ON r.tenant = u.tenant AND r.run_id = u.run_id
+ORDER BY r.tenant, r.run_id
+FOR UPDATE OF r;
 
 -- name: read_retry
 -- The generation that a request began.
@@ -121,18 +127,28 @@ WITH moved AS (
 SELECT count(*) = 1 FROM moved;
 
 -- name: keep_proposed
--- Store what was proposed under the current lease, once.
-WITH moved AS (
-    UPDATE release.run
-    SET state = 'proposed', proposed = $5, events = events + 1
-    WHERE tenant = $1 AND run_id = $2 AND generation = $3 AND lease = $4 AND state = 'gathered'
-    RETURNING generation, events
+-- Store what was proposed for some runs, each under its current lease and once; return which.
+WITH held AS (
+    SELECT r.tenant, r.run_id, u.proposed
+    FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::bytea[])
+        AS u (tenant, run_id, generation, lease, proposed)
+    JOIN release.run AS r ON r.tenant = u.tenant AND r.run_id = u.run_id
+     AND r.generation = u.generation AND r.lease = u.lease AND r.state = 'gathered'
+    ORDER BY r.tenant, r.run_id
+    FOR UPDATE OF r
+), moved AS (
+    UPDATE release.run AS r
+    SET state = 'proposed', proposed = h.proposed, events = r.events + 1
+    FROM held AS h
+    WHERE r.tenant = h.tenant AND r.run_id = h.run_id
+    RETURNING r.tenant, r.run_id, r.generation, r.events, r.proposed
 ), told AS (
     INSERT INTO release.run_event (tenant, run_id, number, generation, event, body)
-    SELECT $1, $2, m.events, m.generation, 'state', jsonb_build_object('state', 'proposed')
+    SELECT m.tenant, m.run_id, m.events, m.generation, 'state',
+           jsonb_build_object('state', 'proposed')
     FROM moved AS m
 )
-SELECT count(*) = 1 FROM moved;
+SELECT tenant, run_id, proposed FROM moved;
 
 -- name: record_activity
 -- Tell the caller that a stage did something; the event's id makes a redelivery change nothing, and

@@ -4,48 +4,77 @@
 -- The database's clock.
 SELECT clock_timestamp();
 
--- name: insert_release
--- The head of a sealed or refused run.
+-- name: insert_releases
+-- The heads of sealed or refused runs.
 INSERT INTO release.release
     (tenant, release_id, run_id, generation, kind, outcome, workspace_id, principal, cut_sequence,
      decided_at, language, request, citations, cards)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+SELECT u.tenant, u.release_id, u.run_id, u.generation, u.kind, u.outcome, u.workspace_id,
+       u.principal, u.cut_sequence, u.decided_at, u.language, u.request::jsonb, u.citations, u.cards
+FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::text[],
+        $8::text[], $9::bigint[], $10::timestamptz[], $11::text[], $12::text[], $13::integer[],
+        $14::integer[])
+    AS u (tenant, release_id, run_id, generation, kind, outcome, workspace_id, principal,
+          cut_sequence, decided_at, language, request, citations, cards);
 
 -- name: insert_children
--- All that belongs to a release, its event rows, the end of its run, and the event for the bus.
+-- All that belongs to releases ($1, $2; a child names its own by place), their event rows, the ends
+-- of their runs, and the events for the bus.
 WITH read_set AS (
     INSERT INTO release.release_read (tenant, release_id, kind, id, sequence)
-    SELECT $1, $2, u.kind, u.id, u.sequence
-    FROM unnest($4::text[], $5::text[], $6::bigint[]) AS u (kind, id, sequence)
+    SELECT ($1::text[])[u.place], ($2::text[])[u.place], u.kind, u.id, u.sequence
+    FROM unnest($3::integer[], $4::text[], $5::text[], $6::bigint[])
+        AS u (place, kind, id, sequence)
 ), cited AS (
     INSERT INTO release.citation
         (tenant, release_id, n, citation_id, kind, aggregate_kind, aggregate_id, revision)
-    SELECT $1, $2, u.n, u.citation_id, u.kind, u.aggregate_kind, u.aggregate_id, u.revision
-    FROM unnest($7::integer[], $8::text[], $9::text[], $10::text[], $11::text[], $12::integer[])
-        AS u (n, citation_id, kind, aggregate_kind, aggregate_id, revision)
+    SELECT ($1::text[])[u.place], ($2::text[])[u.place], u.n, u.citation_id, u.kind,
+           u.aggregate_kind, u.aggregate_id, u.revision
+    FROM unnest($7::integer[], $8::integer[], $9::text[], $10::text[], $11::text[], $12::text[],
+            $13::integer[])
+        AS u (place, n, citation_id, kind, aggregate_kind, aggregate_id, revision)
 ), carded AS (
     INSERT INTO release.card (tenant, release_id, n, card_id, citation_id)
-    SELECT $1, $2, u.n, u.card_id, u.citation_id
-    FROM unnest($13::integer[], $14::text[], $15::text[]) AS u (n, card_id, citation_id)
+    SELECT ($1::text[])[u.place], ($2::text[])[u.place], u.n, u.card_id, u.citation_id
+    FROM unnest($14::integer[], $15::integer[], $16::text[], $17::text[])
+        AS u (place, n, card_id, citation_id)
 ), encrypted AS (
     INSERT INTO release.content (tenant, release_id, kind, n, ciphertext)
-    SELECT $1, $2, u.kind, u.n, u.ciphertext
-    FROM unnest($16::text[], $17::integer[], $18::bytea[]) AS u (kind, n, ciphertext)
+    SELECT ($1::text[])[u.place], ($2::text[])[u.place], u.kind, u.n, u.ciphertext
+    FROM unnest($18::integer[], $19::text[], $20::integer[], $21::bytea[])
+        AS u (place, kind, n, ciphertext)
+), sealed AS (
+    SELECT u.tenant, u.release_id, u.run_id, u.receipt_sha256, u.receipt, u.public_key,
+           u.signature, u.key, u.seed, u.number, u.generation, u.kind, u.detail, u.event_id,
+           u.subject, u.body, u.place
+    FROM unnest($1::text[], $2::text[], $22::text[], $23::text[], $24::bytea[], $25::bytea[],
+            $26::bytea[], $27::bytea[], $28::bytea[], $29::integer[], $30::integer[], $31::text[],
+            $32::text[], $33::text[], $34::text[], $35::bytea[])
+        WITH ORDINALITY
+        AS u (tenant, release_id, run_id, receipt_sha256, receipt, public_key, signature, key, seed,
+              number, generation, kind, detail, event_id, subject, body, place)
 ), signed AS (
     INSERT INTO release.receipt (tenant, release_id, receipt_sha256, body, public_key, signature)
-    VALUES ($1, $2, $19, $20, $21, $22)
+    SELECT s.tenant, s.release_id, s.receipt_sha256, s.receipt, s.public_key, s.signature
+    FROM sealed AS s
 ), keyed AS (
-    INSERT INTO release.release_key (tenant, release_id, key, seed) VALUES ($1, $2, $23, $24)
+    INSERT INTO release.release_key (tenant, release_id, key, seed)
+    SELECT s.tenant, s.release_id, s.key, s.seed FROM sealed AS s
 ), told AS (
     INSERT INTO release.run_event (tenant, run_id, number, generation, event, body, release_id)
-    VALUES ($1, $3, $25, $26, $27, NULL, $2),
-           ($1, $3, $25 + 1, $26, 'end', '{}'::jsonb, NULL)
+    SELECT s.tenant, s.run_id, s.number, s.generation, s.kind, NULL::jsonb, s.release_id
+    FROM sealed AS s
+    UNION ALL
+    SELECT s.tenant, s.run_id, s.number + 1, s.generation, 'end', '{}'::jsonb, NULL
+    FROM sealed AS s
 ), ended AS (
-    UPDATE release.run
-    SET state = $27, detail = $28, events = $25 + 1, ended_at = clock_timestamp()
-    WHERE tenant = $1 AND run_id = $3
+    UPDATE release.run AS r
+    SET state = s.kind, detail = s.detail, events = s.number + 1, ended_at = clock_timestamp()
+    FROM sealed AS s
+    WHERE r.tenant = s.tenant AND r.run_id = s.run_id
 )
-INSERT INTO release.outbox (event_id, subject, body) VALUES ($29, $30, $31);
+INSERT INTO release.outbox (event_id, subject, body)
+SELECT s.event_id, s.subject, s.body FROM sealed AS s ORDER BY s.place;
 
 -- name: read_release
 -- The release of one generation of a run, with its receipt and, unless erased, its keys.
