@@ -321,11 +321,11 @@ async def test_a_declared_type_is_kept_or_the_file_refused_by_its_field(world: W
     assert schema.columns == (("code", "VARCHAR"), ("amount", "DECIMAL(18,2)"), ("day", "DATE"))
     assert shown.rows == [["007", "1.50", "2024-02-29"]]
     assert told == [
-        (422, "csv_value_mismatch", "columns"),
-        (422, "csv_value_mismatch", "columns"),
+        (422, "csv_value_mismatch", "columns.amount.type"),
+        (422, "csv_value_mismatch", "columns.day.type"),
         (422, "unknown_column", "columns"),
-        (422, "parquet_value_mismatch", "columns"),
-        (422, "xlsx_value_mismatch", "columns"),
+        (422, "parquet_value_mismatch", "columns.amount.type"),
+        (422, "xlsx_value_mismatch", "columns.amount.type"),
         (422, "parquet_unreadable", "snapshot"),
         (415, "unsupported_media_type", "media_type"),
     ]

@@ -22,6 +22,7 @@ PINNED = queries.PinnedRevision(
     manifest_sha256="2" * 64,
     hidden_columns=("quagmire",),
     row_filters=(("region", ("quagmire",)),),
+    field="columns.quagmire.type",
 )
 SCHEMA = queries.DatasetSchema(dataset=PINNED, columns=(("id", "BIGINT"),), rows=2)
 OUTCOME = commands.PublishedOutcome(
@@ -68,6 +69,7 @@ async def test_a_query_takes_the_policy_of_its_caller_along() -> None:
     ("reason", "field"),
     [
         ("csv_value_mismatch", "columns"),
+        ("csv_value_mismatch", "columns.amount.type"),
         ("xlsx_value_mismatch", "columns"),
         ("unknown_column", "columns"),
         ("policy_column_missing", "columns"),
@@ -79,7 +81,9 @@ async def test_a_file_that_is_no_table_is_refused_by_code_and_field(
     reason: str, field: str
 ) -> None:
     world = World()
-    failed = PINNED.model_copy(update={"state": "failed", "reason": reason})
+    told_by_owner = "columns.amount.type" if field == "columns.amount.type" else None
+    changes = {"state": "failed", "reason": reason, "field": told_by_owner}
+    failed = PINNED.model_copy(update=changes)
     world.owners.answers["query.ingestion.upload-permission.v1"] = commands.Outcome(
         sequence=1, changed=False
     )

@@ -57,10 +57,14 @@ class RevisionReady(_OfRevision):
 
 
 class RevisionFailed(_OfRevision):
-    """The revision could not be extracted; `reason` is a stable code, never text of the file."""
+    """The revision could not be extracted; `reason` is a stable code, never text of the file.
+
+    `field` says what to change (`columns.amount.type`); it can hold the name of a hidden column.
+    """
 
     TYPE: ClassVar[str] = "chancery.index.revision-failed.v2"
     reason: str = Field(pattern=r"^[a-z0-9_]{1,64}$")
+    field: str | None = Field(default=None, max_length=200)
 
 
 class RevisionExcluded(_OfRevision):

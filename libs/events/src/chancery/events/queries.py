@@ -75,6 +75,7 @@ class PinnedRevision(Message):
     size_bytes: int
     state: IndexState
     reason: str | None = None
+    field: str | None = None
     extraction_sha256: Sha256 | None = None
     manifest_sha256: Sha256 | None = None
     hidden_columns: tuple[str, ...] = ()

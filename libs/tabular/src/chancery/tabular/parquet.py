@@ -132,7 +132,7 @@ def _number_type(
                 evidence.add_declared(str(text), parsed[0], row)
     found = None if evidence.mismatch_row else evidence.declared(*parsed)
     if found is None:
-        raise _mismatch(number)
+        raise _mismatch(number, column.name)
     return found
 
 
@@ -147,7 +147,7 @@ def _check_values(
             if not _rewrites(before, after):
                 broken += f" OR TRY_CAST({cast} AS {before.duckdb_type}) IS DISTINCT FROM {name}"
             if _any(engine, source, f"{name} IS NOT NULL AND ({broken})"):
-                raise _mismatch(number)
+                raise _mismatch(number, before.name)
         if before.type in _MOMENTS and _any(
             engine, source, f"isinf({name}) OR year({name}) NOT {_YEARS}"
         ):
@@ -186,6 +186,6 @@ def _count(engine: Engine, select: str) -> int:
     return found
 
 
-def _mismatch(number: int) -> Rejected:
+def _mismatch(number: int, name: str) -> Rejected:
     detail = f"column {number} of the parquet file has a value that its declared type cannot keep"
-    return Rejected(detail, field="snapshot", code="parquet_value_mismatch")
+    return Rejected(detail, field=f"columns.{name}.type", code="parquet_value_mismatch")

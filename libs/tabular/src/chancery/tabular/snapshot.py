@@ -105,7 +105,7 @@ def _typed(source: _Source, declared: Mapping[str, ColumnDeclaration]) -> tuple[
     for number, row in enumerate(source.rows(), start=2):
         _take(row, number, evidence, families)
     return tuple(
-        column_of(name, _type_of(source.file_format, number, each, found))
+        column_of(name, _type_of(source.file_format, (number, name), each, found))
         for number, (name, each, found) in enumerate(
             zip(source.columns, wanted, evidence, strict=True), start=1
         )
@@ -139,22 +139,24 @@ def _take(
 
 def _type_of(
     file_format: str,
-    number: int,
+    column: tuple[int, str],
     wanted: tuple[str, tuple[int, int] | None] | None,
     found: ColumnEvidence,
 ) -> str:
     if wanted is None:
         return found.inferred()
     family, exact = wanted
+    number, name = column
+    field = f"columns.{name}.type"
     code = f"{file_format}_value_mismatch"
     if found.mismatch_row is not None:
         place = f"row {found.mismatch_row}, column {number}"
         detail = f"{place} of the {file_format} file is not a {family}"
-        raise Rejected(detail, field="snapshot", code=code)
+        raise Rejected(detail, field=field, code=code)
     duckdb_type = found.declared(family, exact)
     if duckdb_type is None:
         detail = f"column {number} of the {file_format} file has more digits than its declared type"
-        raise Rejected(detail, field="snapshot", code=code)
+        raise Rejected(detail, field=field, code=code)
     return duckdb_type
 
 

@@ -52,10 +52,10 @@ _STATUS: tuple[tuple[type[ChanceryError], int], ...] = (
 )
 
 
-def snapshot_failed(reason: str) -> SnapshotFailed:
+def snapshot_failed(reason: str, field: str | None) -> SnapshotFailed:
     """Return the refusal of a recorded snapshot; `reason` is the code, as docs/sql.md lists it."""
     is_mismatch = reason.endswith("_value_mismatch")
-    field = "columns" if is_mismatch else _DECLARED_FIELDS.get(reason, "snapshot")
+    field = field or ("columns" if is_mismatch else _DECLARED_FIELDS.get(reason, "snapshot"))
     message = f"the snapshot could not be made into a table ({reason}): change {field}"
     return SnapshotFailed(message, field=field, code=reason)
 

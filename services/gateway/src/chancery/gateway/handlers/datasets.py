@@ -164,5 +164,5 @@ async def _wait_until_queryable(
 async def _state(here: Context, workspace_id: str, dataset_id: str, snapshot: int) -> str:
     pinned = await _authorised(here, workspace_id, dataset_id, snapshot)
     if pinned.state == "failed":
-        raise snapshot_failed(pinned.reason or SnapshotFailed.code)
+        raise snapshot_failed(pinned.reason or SnapshotFailed.code, pinned.field)
     return pinned.state

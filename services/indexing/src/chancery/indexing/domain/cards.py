@@ -39,7 +39,7 @@ def check_policy(dataset: DatasetState, columns: Sequence[Column]) -> None:
         nested = dot and whole in there and there[whole].type == "other"
         if fold(name) not in there and not nested:
             message = "columns or row_filters name a column that the snapshot does not have"
-            raise PolicyColumnMissing(message, field="columns")
+            raise PolicyColumnMissing(message, field=f"columns.{name}")
 
 
 def _card(table: TableSchema, declared: authority.Measure) -> MeasureCard:

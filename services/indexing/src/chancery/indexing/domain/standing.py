@@ -12,6 +12,7 @@ Other measures alone keep the Parquet and make new cards for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Literal, TypeAlias
 
 from chancery.events.envelope import EventData
@@ -55,9 +56,10 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why there is no canonical form: a stable code."""
+    """Why there is no canonical form: a stable code, and what to change where that is known."""
 
     reason: str
+    field: str | None = dataclass_field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Standing:
     state: State
     reason: str | None = None
     manifest_sha256: str | None = None
+    field: str | None = dataclass_field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +142,8 @@ def standing_of(ref: ResourceRef, history: History, revision: Revision) -> Stand
     if outcome is None or outcome.extractor != wanted_extractor(ref, history, revision.publication):
         return Standing("pending")
     match outcome.result:
-        case Failed(reason):
-            return Standing("failed", reason)
+        case Failed(reason, at):
+            return Standing("failed", reason, field=at)
         case Extracted():
             return Standing("ready", manifest_sha256=outcome.result.manifest_sha256)
 
@@ -235,7 +238,8 @@ def _announcement(
         case "ready":
             return RevisionReady.model_validate({**common, **_hashes(revision)})
         case "failed":
-            return RevisionFailed.model_validate({**common, "reason": wanted.reason})
+            told = {"reason": wanted.reason, "field": wanted.field}
+            return RevisionFailed.model_validate({**common, **told})
         case "excluded":
             return RevisionExcluded.model_validate({**common, "reason": wanted.reason})
 

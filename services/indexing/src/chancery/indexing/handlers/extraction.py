@@ -28,6 +28,7 @@ from chancery.kernel.errors import Corrupt, Rejected
 from chancery.store.blobs import Blobs
 from chancery.tabular.schema import Column, ColumnDeclaration, TableSchema, column_of
 
+FIELD_CHARACTERS_MAX = 200
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 """The largest manifest: a text of 16 MiB has some 3,500 parts of 200 bytes each."""
 
@@ -57,7 +58,7 @@ class Extraction:
                 case "item":
                     result = await self._version(ref, history, revision)
         except (Rejected, Corrupt) as error:
-            return Outcome(identity, Failed(error.code))
+            return Outcome(identity, _failed(error))
         return Outcome(identity, result)
 
     async def is_kept(self, ref: ResourceRef, extracted: Extracted) -> bool:
@@ -169,6 +170,11 @@ class _Rows:
     parquet_sha256: str
     columns: tuple[Column, ...]
     count: int
+
+
+def _failed(error: Rejected | Corrupt) -> Failed:
+    field = error.field
+    return Failed(error.code, None if field is None else field[:FIELD_CHARACTERS_MAX])
 
 
 def _manifest(

@@ -76,6 +76,7 @@ class IndexEntry:
     reason: str | None = None
     ready: Extraction | None = None
     extractions: tuple[Extraction, ...] = ()
+    field: str | None = None
 
 
 @dataclass(slots=True)
@@ -137,14 +138,15 @@ def evolve_entry(before: IndexEntry | None, data: IndexData, sequence: int) -> I
     return _with_state(moved, data)
 
 
-def _with_state(entry: IndexEntry, data: IndexData) -> IndexEntry:
+def _with_state(before: IndexEntry, data: IndexData) -> IndexEntry:
+    entry = replace(before, field=None)
     match data:
         case RevisionPending():
             return replace(entry, state="pending", reason=None, ready=None)
         case RevisionReady():
             return _make_ready(entry, data)
         case RevisionFailed():
-            return replace(entry, state="failed", reason=data.reason, ready=None)
+            return replace(entry, state="failed", reason=data.reason, ready=None, field=data.field)
         case RevisionExcluded():
             return replace(entry, state="excluded", reason=data.reason, ready=None)
         case RevisionUnavailable():

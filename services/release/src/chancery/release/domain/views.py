@@ -69,6 +69,7 @@ def pinned_revision(
         size_bytes=published.size_bytes,
         state=index_state(entry) if serves else "excluded",
         reason=reason if serves else _why_not_serving(state),
+        field=entry.field if entry is not None and serves else None,
         extraction_sha256=None if pinned is None else pinned.extraction_sha256,
         manifest_sha256=None if pinned is None else pinned.manifest_sha256,
         hidden_columns=() if view is None else view.hidden,

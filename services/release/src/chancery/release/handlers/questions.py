@@ -76,7 +76,7 @@ class Questions:
         if view is None or pinned.state != "failed" or has_right(role, "publisher"):
             return pinned
         # Why a table could not be made can tell of columns and rules that a reader does not see.
-        return pinned.model_copy(update={"reason": None})
+        return pinned.model_copy(update={"reason": None, "field": None})
 
     async def sources(self, request: Request[OfWorkspace]) -> ResourceList:
         """List the sources of a workspace that the caller may read."""
@@ -163,13 +163,6 @@ class Questions:
         kinds = ("source",) if kind == "source" else ("dataset",)
         found = await self.reader.workspace(visitor.caller.tenant, workspace_id, kinds)
         return [each for each in found if is_readable(visitor, each)]
-
-
-def _view_of(visitor: Visitor, resource: Resource) -> ColumnView | None:
-    """Return what the caller does not see of a dataset; there is nothing of this kind else."""
-    state = resource.state
-    role = None if state is None else role_in(visitor.principal, state.workspace_id)
-    return column_view(state, role) if isinstance(state, DatasetState) and role else None
 
 
 def _view_of(visitor: Visitor, resource: Resource) -> ColumnView | None:
