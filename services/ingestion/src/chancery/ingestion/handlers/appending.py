@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chancery.bus.publish import InFlight, Outgoing, Published
 from chancery.ingestion.errors import Contended
 from chancery.ingestion.ports import Log
 from chancery.kernel.errors import Unavailable
+
+BATCHES_AT_ONCE = 4
+"""A stream takes 50 unfinished batches, of all processes together; more are refused."""
 
 SENDS_MAX = 3
 TWINS_MAX = 100
@@ -24,10 +27,14 @@ async def jittered_pause() -> None:
 
 @dataclass(slots=True)
 class Appender:
-    """Appends to the log; `pause` waits before a twin in flight is met again."""
+    """Appends to the log; `pause` waits before a twin in flight is met again.
+
+    A process has one. Batches queue here, in the order of their coming; single events do not.
+    """
 
     log: Log
     pause: Callable[[], Awaitable[None]] = jittered_pause
+    _batches: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(BATCHES_AT_ONCE))
 
     async def append(self, messages: Sequence[Outgoing]) -> tuple[Published, ...]:
         """Append all or none; an unknown outcome is settled by sending the same ids again.
@@ -52,7 +59,13 @@ class Appender:
     async def _past_twins(self, messages: Sequence[Outgoing]) -> tuple[Published, ...]:
         for _ in range(TWINS_MAX):
             try:
-                return await self.log.append(messages)
+                return await self._in_turn(messages)
             except InFlight:
                 await self.pause()
         raise Contended
+
+    async def _in_turn(self, messages: Sequence[Outgoing]) -> tuple[Published, ...]:
+        if len(messages) == 1:
+            return await self.log.append(messages)
+        async with self._batches:
+            return await self.log.append(messages)
