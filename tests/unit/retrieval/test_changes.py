@@ -17,7 +17,7 @@ from chancery.events.index import (
     RevisionReady,
     RevisionUnavailable,
 )
-from chancery.retrieval.domain.changes import IndexEvent, changes_by_tenant
+from chancery.retrieval.domain.changes import Change, IndexEvent, changes_by_tenant, needed
 from chancery.retrieval.domain.entries import Pin, RevisionRef
 from chancery.retrieval.domain.mark import Mark, Start, start_from
 from tests.unit.retrieval.world import NOW
@@ -71,6 +71,35 @@ def test_how_the_stream_is_cut_into_stretches_changes_nothing(
     assert _pins([[one] for one in events]) == whole
     assert _pins([events[:cut], events[cut:]]) == whole
     assert _pins([events[:cut], events]) == whole
+
+
+@pytest.mark.req("CL-4", "EV-6")
+@given(order=st.permutations(range(6)), twice=st.booleans())
+def test_the_word_that_rests_on_the_newest_log_stays(order: list[int], twice: bool) -> None:
+    events = [
+        IndexEvent(
+            place,
+            "acme",
+            (RevisionReady if number % 2 == 0 else RevisionExcluded).model_validate(
+                {**_COMMON, "key": "a", "revision": 1, "authority_sequence": number + 1}
+            ),
+        )
+        for place, number in enumerate([*order, *(order if twice else ())], start=1)
+    ]
+
+    assert _pins([events]) == {}
+    without_last = [each for each in events if each.data.model_dump()["authority_sequence"] < 6]
+    assert len(_pins([without_last])) == 1
+
+
+def test_a_pending_revision_that_is_unknown_needs_no_word() -> None:
+    ref = RevisionRef("source", "a", 1)
+    pending = Change(1, ref, None, 5, is_pending=True)
+    excluded = Change(1, ref, None, 5)
+
+    assert needed([pending, excluded], {}) == [excluded]
+    assert needed([pending, excluded], {ref.number: 5}) == [pending, excluded]
+    assert needed([pending, excluded], {ref.number: 6}) == []
 
 
 @given(events=_EVENTS)

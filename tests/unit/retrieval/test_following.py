@@ -29,6 +29,30 @@ async def test_a_ready_document_is_found_and_an_excluded_one_is_not(tmp_path: Pa
     assert service.following.reason is None
 
 
+@pytest.mark.req("CL-4")
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_late_result_never_revives_what_was_withdrawn(
+    tmp_path: Path, restarts: bool
+) -> None:
+    world = World(tmp_path)
+    pin = await world.document("a", "service reviews")
+    world.exclude(pin)
+    service = world.start()
+    if restarts:
+        await service.catch_up()
+        service = world.start()
+    world.announce(pin, as_of=1)
+    await service.catch_up()
+    late = service.found("service", pin)
+    confirmed = service.indexes.confirmed(TENANT, [pin.number])
+    world.announce(pin, as_of=9)
+    again = world.start()
+    await again.catch_up()
+
+    assert (late, confirmed) == ([], frozenset())
+    assert again.found("service", pin) == [pin.number]
+
+
 async def test_a_restart_reads_on_and_indexes_nothing_again(tmp_path: Path) -> None:
     world = World(tmp_path)
     first = await world.document("a", "service reviews")

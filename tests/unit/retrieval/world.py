@@ -149,9 +149,8 @@ class World:
         )
         await self.blobs.put(tenant, text.encode())
         await self.blobs.put(tenant, manifest.to_bytes())
-        return self._ready(
-            Pin(RevisionRef("source", key, revision), content, manifest.sha256), tenant
-        )
+        pin = Pin(RevisionRef("source", key, revision), content, manifest.sha256)
+        return self.announce(pin, tenant=tenant)
 
     async def dataset(self, key: str, *cards: MeasureCard) -> Pin:
         """Store a snapshot's manifest, announce it as ready and return its pin."""
@@ -167,7 +166,7 @@ class World:
         )
         await self.blobs.put(TENANT, manifest.to_bytes())
         ref = RevisionRef("dataset", key, 1)
-        return self._ready(Pin(ref, manifest.extraction_sha256, manifest.sha256), TENANT)
+        return self.announce(Pin(ref, manifest.extraction_sha256, manifest.sha256))
 
     def exclude(self, pin: Pin) -> None:
         """Announce that the revision no longer serves."""
@@ -178,7 +177,7 @@ class World:
             key=ref.key,
             revision=ref.revision,
             content_sha256="1" * 64,
-            authority_sequence=2,
+            authority_sequence=len(self.stored) + 1,
             reason="withdrawn",
         )
         self.record(data, key=ref.key)
@@ -197,14 +196,15 @@ class World:
         gathering = Gathering(following, self, self.blobs, FixedClock(NOW))
         return Service(self, indexes, following, gathering)
 
-    def _ready(self, pin: Pin, tenant: str) -> Pin:
+    def announce(self, pin: Pin, *, tenant: str = TENANT, as_of: int | None = None) -> Pin:
+        """Announce that a pin is ready, as of the newest or an older place of the log."""
         data = RevisionReady(
             workspace_id="w",
             kind=pin.ref.kind,
             key=pin.ref.key,
             revision=pin.ref.revision,
             content_sha256="1" * 64,
-            authority_sequence=1,
+            authority_sequence=as_of or len(self.stored) + 1,
             extraction_sha256=pin.extraction_sha256,
             manifest_sha256=pin.manifest_sha256,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from typing import Protocol
 
 from chancery.bus.load import Stored, StreamState
@@ -54,10 +54,26 @@ class SearchIndex(Protocol):
         """Return the positions of all tenants that have an index."""
         ...
 
+    def known(self, tenant: str) -> Mapping[int, int]:
+        """Return, by number, as of when the last commit has its word of each revision.
+
+        A place in the authority log; a revision of which nothing was ever here has none.
+        """
+        ...
+
     def replace(
-        self, tenant: str, ref: RevisionRef, pin: Pin | None, entries: Sequence[Entry]
+        self,
+        tenant: str,
+        ref: RevisionRef,
+        pin: Pin | None,
+        entries: Sequence[Entry],
+        *,
+        as_of: int = 0,
     ) -> None:
-        """Put `entries` in the place of what the index holds of `ref`, from the next commit on."""
+        """Put `entries` in the place of what the index holds of `ref`, from the next commit on.
+
+        `as_of` is the place in the authority log that this was concluded from.
+        """
         ...
 
     def commit(self, tenant: str, position: int) -> None:

@@ -13,14 +13,14 @@ from chancery.events.envelope import Moment
 from chancery.kernel.errors import Unavailable
 from chancery.retrieval.domain.mark import Mark
 
-FORMAT = 2
+FORMAT = 3
 """Raise it whenever analyzers, passages or the index schema change: all indexes are built again."""
 
 
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[2] = FORMAT
+    format: Literal[3] = FORMAT
     stream_created: Moment
     position: int = Field(ge=0)
     tenants: Mapping[str, int]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from tantivy import (
     DocAddress,
@@ -34,7 +34,10 @@ WRITER_HEAP_BYTES = 32 * 1024 * 1024
 """When the writer's memory is full it starts a segment; the engine needs at least 15 MB."""
 
 _MARKER = 0
-"""A document that says: all entries of this pin are here."""
+"""A document that says: all entries of this pin are here, as of `start` in the authority log."""
+
+_TOMBSTONE = 4
+"""A document that says: nothing of this revision is here, as of `start` in the authority log."""
 
 _POSITION = 3
 """The one document that says how far the index has come, in `start`."""
@@ -66,12 +69,20 @@ class _Counted(Protocol):
     def count(self) -> int: ...
 
 
+class _Word(NamedTuple):
+    """What is to be said of a revision: that its entries are here under a pin, or none are."""
+
+    pin: int | None
+    as_of: int
+
+
 @dataclass(slots=True)
 class TenantIndex:
     """An open index; `position` is the INDEX sequence up to which it holds everything.
 
     `held` is which pin of each revision has its entries here, by their numbers, as of the last
-    commit, and `pins` are those pins; `coming` is what the next commit changes of that.
+    commit, and `pins` are those pins; `known` is as of which place of the authority log each
+    revision has its word here; `coming` is what the next commit changes of all that.
     """
 
     tenant: str
@@ -81,7 +92,8 @@ class TenantIndex:
     writer: IndexWriter | None = None
     held: dict[int, int] = field(default_factory=dict[int, int])
     pins: set[int] = field(default_factory=set[int])
-    coming: dict[int, int | None] = field(default_factory=dict[int, "int | None"])
+    known: dict[int, int] = field(default_factory=dict[int, int])
+    coming: dict[int, _Word] = field(default_factory=dict[int, "_Word"])
 
     @classmethod
     def open(cls, tenant: str, folder: Path) -> TenantIndex:
@@ -97,7 +109,8 @@ class TenantIndex:
                 index.register_tokenizer(language, analyzer)
             opened = cls(tenant, index, index.searcher())
             opened.position = opened.read_position()
-            opened.held = opened.read_held()
+            opened.held = opened.read("pin", _MARKER)
+            opened.known = opened.read("start", _MARKER) | opened.read("start", _TOMBSTONE)
             opened.pins = set(opened.held.values())
         return opened
 
@@ -107,29 +120,32 @@ class TenantIndex:
         values = self.searcher.fast_field_values("start", [address for _, address in found])
         return int(values[0] or 0) if values else 0
 
-    def read_held(self) -> dict[int, int]:
-        """Return the pin of each revision whose entries the last commit left here."""
+    def read(self, field: str, kind: int) -> dict[int, int]:
+        """Return a field of the documents of one kind in the last commit, by their revision."""
         searcher = self.searcher
-        found = searcher.search(_of_kind(_MARKER), max(1, searcher.num_docs), count=False).hits
+        found = searcher.search(_of_kind(kind), max(1, searcher.num_docs), count=False).hits
         addresses = [address for _, address in found]
         revisions = _numbers(searcher, "revision", addresses)
-        return dict(zip(revisions, _numbers(searcher, "pin", addresses), strict=True))
+        return dict(zip(revisions, _numbers(searcher, field, addresses), strict=True))
 
-    def replace(self, ref: RevisionRef, pin: Pin | None, entries: Sequence[Entry]) -> None:
+    def replace(
+        self, ref: RevisionRef, pin: Pin | None, entries: Sequence[Entry], *, as_of: int = 0
+    ) -> None:
         """Put `entries` in the place of what is there of `ref`, from the next commit on."""
         with engine_errors(self.tenant):
             writer, revision = self._open_writer(), ref.number
             # Each deletion is a search of every segment at the next commit.
-            if revision in self.held or revision in self.coming:
+            if revision in self.known or revision in self.coming:
                 writer.delete_documents_by_query(_term("revision", revision))
             if pin is None:
-                self.coming[revision] = None
+                writer.add_document(_document(_TOMBSTONE, revision=revision, start=as_of))
+                self.coming[revision] = _Word(None, as_of)
                 return
             number = pin.number
             for entry in entries:
                 writer.add_document(_entry_document(revision, number, entry))
-            writer.add_document(_document(_MARKER, revision=revision, pin=number))
-            self.coming[revision] = number
+            writer.add_document(_document(_MARKER, revision=revision, pin=number, start=as_of))
+            self.coming[revision] = _Word(number, as_of)
 
     def commit(self, position: int) -> None:
         """Make the replacements and `position` durable and searchable at once."""
@@ -144,7 +160,9 @@ class TenantIndex:
             )
             self.index.reload()
             self.searcher = self.index.searcher()
-        kept = {revision: pin for revision, pin in self.coming.items() if pin is not None}
+        words = self.coming.items()
+        kept = {revision: word.pin for revision, word in words if word.pin is not None}
+        self.known |= {revision: word.as_of for revision, word in words}
         self.held |= kept
         self.pins.update(kept.values())
         self.coming = {}

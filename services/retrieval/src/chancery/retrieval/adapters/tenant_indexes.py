@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,11 +50,22 @@ class TenantIndexes:
         """Return every tenant's position; see `SearchIndex.positions`."""
         return {tenant: index.position for tenant, index in self.opened.items()}
 
+    def known(self, tenant: str) -> Mapping[int, int]:
+        """Tell as of when each revision stands here; see `SearchIndex.known`."""
+        known = self.opened.get(tenant)
+        return {} if known is None else known.known
+
     def replace(
-        self, tenant: str, ref: RevisionRef, pin: Pin | None, entries: Sequence[Entry]
+        self,
+        tenant: str,
+        ref: RevisionRef,
+        pin: Pin | None,
+        entries: Sequence[Entry],
+        *,
+        as_of: int = 0,
     ) -> None:
         """Replace a revision's entries; see `SearchIndex.replace`."""
-        self._for_writing(tenant).replace(ref, pin, entries)
+        self._for_writing(tenant).replace(ref, pin, entries, as_of=as_of)
 
     def commit(self, tenant: str, position: int) -> None:
         """Commit; see `SearchIndex.commit`."""

@@ -18,7 +18,13 @@ from chancery.bus.load import Stored
 from chancery.events.codec import decode
 from chancery.events.topology import RETRIEVAL_INDEX, consumer
 from chancery.kernel.errors import Corrupt, Rejected
-from chancery.retrieval.domain.changes import Change, IndexEvent, TenantChanges, changes_by_tenant
+from chancery.retrieval.domain.changes import (
+    Change,
+    IndexEvent,
+    TenantChanges,
+    changes_by_tenant,
+    needed,
+)
 from chancery.retrieval.domain.entries import Entry
 from chancery.retrieval.domain.mark import Mark, start_from
 from chancery.retrieval.errors import IndexBroken
@@ -157,7 +163,8 @@ class Following:
 
     async def _apply(self, tenant: str, changes: TenantChanges, stored: dict[int, Stored]) -> None:
         held = self.index.position(tenant)
-        waiting = [one for one in changes.by_revision.values() if one.sequence > held]
+        unseen = [one for one in changes.by_revision.values() if one.sequence > held]
+        waiting = needed(unseen, self.index.known(tenant))
         for begin in range(0, len(waiting), LOADS_AT_ONCE):
             some = waiting[begin : begin + LOADS_AT_ONCE]
             loaded = await self._load_all(tenant, some, stored)
@@ -170,7 +177,8 @@ class Following:
     ) -> None:
         for change, entries in zip(changes, loaded, strict=True):
             pin = None if entries is None else change.pin
-            self.index.replace(tenant, change.ref, pin, entries or ())
+            as_of = change.authority_sequence
+            self.index.replace(tenant, change.ref, pin, entries or (), as_of=as_of)
 
     async def _load_all(
         self, tenant: str, changes: list[Change], stored: dict[int, Stored]
