@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMITS: Final = Limits()
 
+SHORT_BYTES: Final = 256 * 1024
+"""A text up to this is checked within a millisecond; a thread costs more than it spares."""
+
 _CRASHES: Final = frozenset((0, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE))
 _PAGES: Final = TypeAdapter(tuple[int, ...])
 _REPLY_FRAMES: Final = 4
@@ -64,6 +67,8 @@ class ExtractionPool:
             Unavailable: code `extractor_unavailable` when no process could be started.
         """
         identity = extractor_of(media_type)
+        if identity == EXTRACTOR and len(data) <= SHORT_BYTES:
+            return extract(media_type, data)
         if identity == EXTRACTOR:
             return await asyncio.to_thread(extract, media_type, data)
         async with self._turn:

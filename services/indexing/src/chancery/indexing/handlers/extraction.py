@@ -32,6 +32,9 @@ FIELD_CHARACTERS_MAX = 200
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 """The largest manifest: a text of 16 MiB has some 3,500 parts of 200 bytes each."""
 
+SHORT_CHARACTERS = 256 * 1024
+"""A text up to this is cut within a millisecond; a thread costs more than it spares."""
+
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
@@ -75,7 +78,11 @@ class Extraction:
             layout_sha256 = None
             if found.layout is not None:
                 layout_sha256 = await self.blobs.put(ref.tenant, found.layout)
-            manifest = await asyncio.to_thread(_manifest, ref, publication, found, layout_sha256)
+            about = (ref, publication, found, layout_sha256)
+            if len(found.text) <= SHORT_CHARACTERS:
+                manifest = _manifest(*about)
+            else:
+                manifest = await asyncio.to_thread(_manifest, *about)
             return await self._kept(ref, found, manifest)
 
     async def _version(self, ref: ResourceRef, history: History, revision: Revision) -> Extracted:

@@ -1,0 +1,225 @@
+"""Measures publication: one document until it can be searched, many until they are ready.
+
+Run as `python -m tests.bench.publish`. Many documents are told beside the sum of what has to be
+done anyhow: each document written to a file and synced, its two events published in batches to a
+stream that syncs, its passages added to a bare tantivy index; one after the other, with nothing
+around them. The numbers are told, never judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from chancery.bus.connection import connect
+from chancery.bus.provision import Plan, apply
+from chancery.bus.publish import Outgoing, publish_atomic
+from chancery.client.workspace import Document, Workspace
+from chancery.events import topology
+from chancery.evidence.manifest import build_manifest
+from chancery.kernel.canonical import sha256_hex
+from chancery.retrieval.domain.entries import Entry, Pin, RevisionRef, text_entries
+from tests.bench.arithmetic import Summary, summary
+from tests.bench.asking import nats_url
+from tests.bench.bare import BareIndex
+from tests.bench.memory import processor_by_part
+from tests.bench.report import about
+from tests.bench.texts import documents
+from tests.e2e.running import System, running
+
+OUT: Final = Path("bench-results/publish.json")
+BATCH: Final = 100
+BATCHES_AT_ONCE: Final = 2
+EVENT_BYTES: Final = 600
+EVENTS: Final = 2
+"""What one new document puts on the log: its source and its revision."""
+
+READY_WITHIN_S: Final = 300.0
+COMMIT_EVERY: Final = 100
+LOOK_S_MIN: Final = 0.1
+LOOK_S_MAX: Final = 1.0
+EXPECTED_PER_S: Final = 300
+"""How soon the client looks again depends on how much is still pending."""
+
+_STREAM: Final = replace(
+    topology.stream(topology.AUTHORITY), name="BENCH_BULK", subjects=("bench-bulk.*",)
+)
+
+Measured = dict[str, float]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, write the JSON and print it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.publish", description=__doc__)
+    parser.add_argument("--documents", type=int, default=1000, help="documents to publish at once")
+    parser.add_argument("--singles", type=int, default=40, help="documents to publish one by one")
+    parser.add_argument("--out", type=Path, default=OUT, help="where the JSON goes")
+    chosen = parser.parse_args(arguments)
+    count, singles, out = int(chosen.documents), int(chosen.singles), Path(chosen.out)
+    command = f"python -m tests.bench.publish --documents {count} --singles {singles}"
+    with tempfile.TemporaryDirectory(prefix="chancery-bench-") as temporary:
+        place = Path(temporary)
+        with running(place / "data") as system:
+            report = {
+                "about": about(command, "18"),
+                **asyncio.run(_measure(system, place, count, singles)),
+            }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(TypeAdapter(object).dump_json(report, indent=2) + b"\n")
+    for name in ("searchable", "bulk", "anchor", "processor_ms"):
+        print(name, report[name])
+    return 0
+
+
+async def _measure(
+    system: System, place: Path, count: int, singles: int
+) -> dict[str, Summary | Measured]:
+    texts = list(documents(count, seed=17))
+    async with system.operator() as operator:
+        desk = await operator.create_workspace("bench", "Bench")
+        searchable = await _singles(desk, singles)
+        before = processor_by_part(system)
+        ready_s = await _bulk(desk, texts)
+        after = processor_by_part(system)
+    anchor = await _anchor(system, place, texts)
+    total_s = sum(anchor.values())
+    return {
+        "searchable": summary(searchable),
+        "bulk": {
+            "documents": count,
+            "documents_per_s": round(count / ready_s, 1),
+            "ratio_to_anchor": round(total_s / ready_s, 3),
+        },
+        "anchor": {
+            **{f"{name}_ms": round(1000 * used / count, 3) for name, used in anchor.items()},
+            "documents_per_s": round(count / total_s, 1),
+        },
+        "processor_ms": {
+            name: round(1000 * (used - before[name]) / count, 2) for name, used in after.items()
+        },
+    }
+
+
+async def _singles(desk: Workspace, count: int) -> list[float]:
+    """Publish one after the other, each to a source of its own, and search until it is found."""
+    taken: list[float] = []
+    for number, text in enumerate(documents(count + 3, seed=29)):
+        source, word = f"single-{number}", f"zyx{number}"
+        await desk.declare_source(source, source)
+        begun = time.perf_counter()
+        await desk.publish_text(source, f"{text}\n\nThe word is {word}.", "text/plain")
+        async with asyncio.timeout(READY_WITHIN_S):
+            while not (await desk.search(word, k=1, sources=[source])).hits:
+                pass
+        taken.append(time.perf_counter() - begun)
+    return taken[3:]
+
+
+async def _bulk(desk: Workspace, texts: Sequence[str]) -> float:
+    """Publish all documents in batches and return the seconds until every one is ready.
+
+    The client looks at the state of all of them once in a while, as the command does.
+    """
+    slots = asyncio.Semaphore(BATCHES_AT_ONCE)
+    sent = [
+        Document(source_id=f"many-{number}", data=text.encode(), media_type="text/plain")
+        for number, text in enumerate(texts)
+    ]
+
+    async def send(batch: Sequence[Document]) -> None:
+        async with slots:
+            told = await desk.publish_all(batch)
+        if any(one.error is not None for one in told):
+            message = "a document was refused"
+            raise RuntimeError(message)
+
+    begun = time.perf_counter()
+    async with asyncio.TaskGroup() as group:
+        for first in range(0, len(sent), BATCH):
+            group.create_task(send(sent[first : first + BATCH]))
+    names = {one.source_id for one in sent}
+    async with asyncio.timeout(READY_WITHIN_S):
+        await _until_ready(desk, names)
+    return time.perf_counter() - begun
+
+
+async def _until_ready(desk: Workspace, names: set[str]) -> None:
+    pending = names
+    while pending:
+        pause_s = min(LOOK_S_MAX, len(pending) / EXPECTED_PER_S)
+        await asyncio.sleep(max(LOOK_S_MIN, pause_s))
+        pending = names - {each.id for each in await desk.sources() if each.state == "ready"}
+
+
+async def _anchor(system: System, place: Path, texts: Sequence[str]) -> dict[str, float]:
+    """Return the seconds of each thing that has to be done anyhow."""
+    return {
+        "synced_blob": await asyncio.to_thread(_write, place / "anchor-blobs", texts),
+        "batched_publish": await _publish(system, len(texts)),
+        "bare_indexing": await asyncio.to_thread(_index, place / "anchor-index", texts),
+    }
+
+
+def _write(folder: Path, texts: Sequence[str]) -> float:
+    folder.mkdir()
+    begun = time.perf_counter()
+    for text in texts:
+        data = text.encode()
+        partial, path = folder / "partial", folder / sha256_hex(data)
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    return time.perf_counter() - begun
+
+
+async def _publish(system: System, count: int) -> float:
+    messages = [
+        Outgoing(
+            subject=f"bench-bulk.{number}",
+            payload=b"x" * EVENT_BYTES,
+            message_id=f"bench-{number}",
+            expect_last=0,
+        )
+        for number in range(EVENTS * count)
+    ]
+    async with connect(nats_url(system), name="bench") as bus:
+        await apply(bus, Plan(streams=(_STREAM,), consumers=()))
+        begun = time.perf_counter()
+        for first in range(0, len(messages), EVENTS * BATCH):
+            await publish_atomic(bus, _STREAM.name, messages[first : first + EVENTS * BATCH])
+        taken = time.perf_counter() - begun
+        await bus.jetstream.delete_stream(_STREAM.name)
+    return taken
+
+
+def _index(folder: Path, texts: Sequence[str]) -> float:
+    cut: list[tuple[Pin, Sequence[Entry]]] = []
+    for number, text in enumerate(texts):
+        sha256 = sha256_hex(text.encode())
+        manifest = build_manifest(
+            f"many-{number}", 1, content_sha256=sha256, extractor="text/1", text=text
+        )
+        pin = Pin(RevisionRef("source", f"many-{number}", 1), sha256, manifest.sha256)
+        cut.append((pin, text_entries(manifest, text)))
+    return BareIndex.at(folder).build(cut, commit_every=COMMIT_EVERY)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
