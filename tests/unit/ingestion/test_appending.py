@@ -15,10 +15,11 @@ from tests.unit.ingestion.memory_log import MemoryLog
 
 @dataclass(slots=True)
 class SlowLog:
-    """Holds every batch until `release` is set, and counts those that it holds."""
+    """Holds every batch until `release` is set; `full` once it holds as many as it should."""
 
     inner: MemoryLog = field(default_factory=MemoryLog)
     release: asyncio.Event = field(default_factory=asyncio.Event)
+    full: asyncio.Event = field(default_factory=asyncio.Event)
     held: int = 0
     held_most: int = 0
 
@@ -29,6 +30,8 @@ class SlowLog:
         if len(messages) > 1:
             self.held += 1
             self.held_most = max(self.held_most, self.held)
+            if self.held == BATCHES_AT_ONCE:
+                self.full.set()
             await self.release.wait()
             self.held -= 1
         return await self.inner.append(messages)
@@ -49,8 +52,7 @@ async def test_no_more_batches_are_under_way_than_the_stream_shares_out() -> Non
     appender = Appender(log)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         appends = [group.create_task(appender.append(batch(number))) for number in range(20)]
-        while log.held < BATCHES_AT_ONCE:
-            await asyncio.sleep(0)
+        await log.full.wait()
         single = await appender.append((message("authority.t.source.single", "single", 0),))
         waiting = log.held
         log.release.set()
