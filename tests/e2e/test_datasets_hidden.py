@@ -228,6 +228,7 @@ async def test_stars_and_whole_rows_reach_only_what_is_visible(pair: Pair) -> No
         if _unhashed(one) != _unhashed(other)
     ] == []
     assert sum(status == 200 for status, _ in whole) >= 8
+    assert [_preview(text) for _, text in whole] == [_preview(text) for _, text in bare]
     found = [
         (sql, word)
         for sql, (_, text) in zip(STARS, whole, strict=True)
@@ -325,6 +326,12 @@ async def test_a_hidden_field_hides_the_whole_nested_column(world: World) -> Non
     assert schema.columns == (("id", "INTEGER"),)
     assert shown[-1][0] == 200
     assert "7001" in shown[-2][1]
+
+
+def _preview(text: str) -> str | None:
+    """Return the hash over what is shown; of what is not shown nothing may be in it."""
+    found = re.search(r'"preview_sha256":"([0-9a-f]{64})"', text)
+    return found and found.group(1)
 
 
 def _unhashed(answer: tuple[int, str]) -> tuple[int, str]:

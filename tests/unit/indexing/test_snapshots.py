@@ -8,7 +8,7 @@ import pytest
 
 from chancery.events import authority
 from chancery.events.authority import Measure
-from chancery.events.index import RevisionExtracted, RevisionReady
+from chancery.events.index import RevisionExtracted, RevisionFailed, RevisionReady
 from chancery.evidence.manifest import DatasetManifest
 from chancery.tabular.formats import XLSX_TYPE
 from chancery.tabular.snapshot import convert_xlsx
@@ -207,3 +207,23 @@ async def test_a_withdrawn_dataset_is_excluded_until_it_is_published_again() -> 
 
     assert withdrawn == "excluded 1 withdrawn"
     assert world.standings() == {1: "excluded", 2: "ready"}
+
+
+@pytest.mark.parametrize(
+    ("types", "hidden", "measures", "field"),
+    [
+        ({"region": "integer"}, (), (), "columns.region.type"),
+        ({}, ("amont",), (), "columns.amont"),
+        ({}, (), (_COUNT.model_copy(update={"column": "sum"}),), "measures.orders"),
+    ],
+)
+async def test_a_failure_names_what_of_the_declaration_to_change(
+    types: dict[str, str], hidden: tuple[str, ...], measures: tuple[Measure, ...], field: str
+) -> None:
+    world = World(ref=DATASET)
+    world.record(declared_dataset(*measures, types=types, hidden=hidden))
+    await world.handle(await world.publish(_CSV, media_type="text/csv"))
+
+    failed = world.last(RevisionFailed)
+    assert isinstance(failed, RevisionFailed)
+    assert failed.field == field

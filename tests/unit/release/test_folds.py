@@ -23,6 +23,7 @@ from chancery.events.envelope import Envelope, Event, EventData
 from chancery.events.index import (
     RevisionExcluded,
     RevisionExtracted,
+    RevisionFailed,
     RevisionPending,
     RevisionReady,
 )
@@ -321,3 +322,11 @@ def test_other_content_of_the_same_revision_changes_nothing() -> None:
     other = RevisionPending.model_validate({**common(9), "content_sha256": "1" * 64})
 
     assert evolve_entry(entry, other, 9) == entry
+
+
+def test_what_to_change_is_known_while_a_revision_has_failed() -> None:
+    told = {"reason": "csv_value_mismatch", "field": "columns.amount.type"}
+    failed = RevisionFailed.model_validate({**common(2), **told})
+
+    assert entry_after(failed).field == "columns.amount.type"
+    assert entry_after(extracted("a"), failed, ready("a", at=3)).field is None
