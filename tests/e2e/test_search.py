@@ -247,3 +247,25 @@ async def test_lost_bytes_come_back_by_a_refresh(system: System, world: World) -
     assert FACT in await reader.text("pumps", 1)
     reconciled = await reader.reconcile("pumps")
     assert reconciled.state in {"ready", "pending"}
+
+
+async def test_the_search_index_is_rebuilt_beside_the_one_in_use(
+    system: System, world: World
+) -> None:
+    await world.document("pumps", PAGE)
+    tenant = system.folder / "index" / "default"
+    assert (await search(world, world.reader)).coverage.state == "complete"
+    before = {path.name for path in tenant.glob("*.fast")}
+    arguments = ["projections", "rebuild", "search", "--data-dir", str(system.folder), "--json"]
+
+    async with asyncio.TaskGroup() as group:
+        rebuilding = group.create_task(asyncio.to_thread(command, arguments))
+        found = [await search(world, world.reader)]
+        while not rebuilding.done():
+            found.append(await search(world, world.reader))
+    after = await search(world, world.reader)
+
+    assert rebuilding.result().returncode == 0, rebuilding.result().stderr
+    assert json.loads(rebuilding.result().stdout) == {"event": "switched", "projection": "search"}
+    assert all(len(each.hits) == 1 for each in [*found, after])
+    assert before.isdisjoint(path.name for path in tenant.glob("*.fast"))

@@ -18,7 +18,7 @@ from chancery.events.authority import Visibility
 from chancery.events.topology import RETRIEVAL_REPLICAS_MAX
 from chancery.kernel.errors import Rejected
 
-Projection = Annotated[str, typer.Argument(help="authority, index or all.")]
+Projection = Annotated[str, typer.Argument(help="authority, index, all, or search (rebuild only).")]
 RetrievalReplicas = Annotated[
     int,
     typer.Option(
@@ -291,7 +291,16 @@ def projections_status(
 def projections_rebuild(
     name: Projection = "all", *, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
-    """Rebuild from the log beside the live one; what was interrupted goes on."""
+    """Rebuild from the log beside the live one; what was interrupted goes on.
+
+    `search` is the search index, which takes its place by itself.
+    """
+    if name == "search":
+        from chancery.client.command.search_index import rebuild_search
+
+        with speaking(as_json=as_json):
+            asyncio.run(rebuild_search(data_dir, as_json=as_json))
+        return
     _projections("rebuild", name, data_dir, as_json=as_json)
 
 
