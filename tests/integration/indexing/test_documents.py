@@ -115,6 +115,8 @@ async def test_bad_documents_fail_alone_while_good_ones_become_ready(
         "locked": (PDF, locked_pdf(), "failed 1 encrypted_pdf"),
         "cut": (PDF, pdf_file(lines("text"))[:-30], "failed 1 truncated_file"),
         "wrong": (PDF, docx_file(paragraph("text")), "failed 1 wrong_media_type"),
+        "thick": (PDF, pdf_file(*[lines("a page")] * 2001), "failed 1 too_many_pages"),
+        "book": (PDF, pdf_file(*[lines("a page")] * 2000), "ready 1"),
         "empty": (HTML, b" ", "failed 1 no_text"),
         "bytes": ("text/plain", b"\xff", "failed 1 invalid_utf8"),
         "pdf": (PDF, pdf_file(lines("some text")), "ready 1"),
