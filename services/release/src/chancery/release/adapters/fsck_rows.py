@@ -10,6 +10,8 @@ from typing import Final
 import asyncpg
 
 from chancery.attest.sealing import ReleaseKey
+from chancery.authority.states import DatasetState, FileState, ItemState, SourceState, from_json
+from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import derived_id
 from chancery.release.adapters.index_rows import parse_entry
@@ -154,14 +156,20 @@ def _serving(row: asyncpg.Record) -> Serving:
         kind=row["kind"],
         key=row["id"],
         revision=row["serving"],
-        published=row["published"] or 0,
-        content_sha256=_content_of(row["state"], row["serving"]),
+        published=row["published"],
+        content_sha256=_content_of(row["kind"], row["state"], row["serving"]),
         entry=entry,
         is_damaged=is_damaged,
     )
 
 
-def _content_of(state: Mapping[str, list[Mapping[str, str]]] | None, serving: int) -> str | None:
-    """Return the hash of the bytes of a revision; None for what has no bytes of its own."""
-    revisions = (state or {}).get("revisions", [])
-    return revisions[serving - 1].get("content_sha256") if serving <= len(revisions) else None
+def _content_of(kind: str, value: Json, serving: int) -> str | None:
+    """Return the hash of the bytes of a revision; a deep examination finds a malformed state."""
+    try:
+        state = from_json(kind, value)
+    except Corrupt:
+        return None
+    if not isinstance(state, SourceState | DatasetState | ItemState | FileState):
+        return None
+    found = state.revisions[serving - 1 : serving]
+    return found[0].content_sha256 if found else None

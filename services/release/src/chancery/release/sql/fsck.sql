@@ -56,7 +56,8 @@ WHERE l.projection = 'authority' AND a.serving IS NOT NULL;
 
 -- name: page_serving
 -- Some revisions that serve, behind a place, with their index entries.
-SELECT a.tenant, a.kind, a.id, a.serving, a.published, a.state, i.entry
+SELECT a.tenant, a.kind, a.id, a.serving, coalesce(a.published, a.sequence) AS published, a.state,
+       i.entry
 FROM release.live_set AS l
 JOIN release.aggregate AS a ON a.table_set = l.table_set
 LEFT JOIN release.live_set AS x ON x.projection = 'index'
