@@ -9,11 +9,15 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from chancery.bus.accounts import ADMIN, SERVICE_API_PREFIX
 from chancery.bus.connection import Connection
-from chancery.embedded.nats import PAYLOAD_BYTES_MAX, find_program
+from chancery.embedded.nats import PAYLOAD_BYTES_MAX, find_program, user_url
+from chancery.embedded.nats_users import ACCOUNTS_FILE, Users, load_users, write_accounts
 from chancery.embedded.ports import LOOPBACK, answers_ok, free_port
 from chancery.embedded.process import ProcessSpec, RunningProcess, start
+from chancery.events.topology import SERVICES
 from chancery.kernel.canonical import canonical_bytes
+from chancery.testkit.nats import NatsAccess
 from chancery.testkit.waiting import wait_until
 
 NODES = 3
@@ -32,6 +36,7 @@ cluster {{
   listen: "{host}:{route}"
   routes: [{routes}]
 }}
+{accounts}
 """
 
 
@@ -79,14 +84,28 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The servers and the URL that names them all."""
+    """The servers, their users when they have accounts, and the URL that names them all."""
 
     nodes: tuple[Node, ...]
+    users: Users | None = None
 
     @property
     def url(self) -> str:
-        """Return every server's URL, as the settings take them."""
+        """Return every server's URL, as the settings take them; its user may do everything."""
+        if self.users is not None:
+            return self.url_of(ADMIN)
         return ",".join(f"nats://{LOOPBACK}:{node.port}" for node in self.nodes)
+
+    def url_of(self, user: str) -> str:
+        """Return the URLs with which a user logs in."""
+        assert self.users is not None
+        password = self.users.password(user)
+        return ",".join(user_url(user, password, node.port) for node in self.nodes)
+
+    def access(self) -> NatsAccess:
+        """Return the login of each service."""
+        services = {service: self.url_of(service) for service in SERVICES}
+        return NatsAccess(self.url, services, SERVICE_API_PREFIX)
 
     async def leader_of(self, connection: Connection, stream: str) -> Node:
         """Return the server that leads a stream."""
@@ -95,23 +114,27 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster(folder: Path) -> Generator[Cluster]:
+def running_cluster(folder: Path, *, has_accounts: bool = False) -> Generator[Cluster]:
     """Yield three servers that live as long as the block."""
     nodes = tuple(Node(f"n{number}", folder / f"n{number}") for number in range(NODES))
+    folder.mkdir(parents=True)
+    users = load_users(folder) if has_accounts else None
     try:
         for node in nodes:
-            _configure(node, nodes)
+            _configure(node, nodes, users)
             node.begin()
         for node in nodes:
             wait_until(node.is_ready, within_s=READY_WITHIN_S)
-        yield Cluster(nodes)
+        yield Cluster(nodes, users)
     finally:
         for node in nodes:
             node.kill()
 
 
-def _configure(node: Node, nodes: tuple[Node, ...]) -> None:
+def _configure(node: Node, nodes: tuple[Node, ...], users: Users | None) -> None:
     node.folder.mkdir(parents=True)
+    if users is not None:
+        write_accounts(node.folder, users)
     routes = ", ".join(
         canonical_bytes(f"nats://{LOOPBACK}:{each.route}").decode() for each in nodes
     )
@@ -122,6 +145,7 @@ def _configure(node: Node, nodes: tuple[Node, ...]) -> None:
         name=node.name,
         payload=PAYLOAD_BYTES_MAX,
         store=canonical_bytes(str(node.folder / "data")).decode(),
+        accounts="" if users is None else f'include "{ACCOUNTS_FILE}"',
         route=node.route,
         routes=routes,
     )

@@ -27,6 +27,7 @@ EXPIRES_S: Final = 30.0
 
 _TOKENS_SHORT: Final = 9
 _TOKENS_LONG_EXTRA: Final = 2
+_LAST_CONSUMER: Final = "Nats-Last-Consumer"
 _STATUS_HEARTBEAT: Final = "100"
 _STATUS_NO_RESPONDERS: Final = "503"
 _GONE = ("consumer deleted", "stream deleted", "consumer is push based")
@@ -69,12 +70,14 @@ def parse_position(reply: str) -> Position:
 class PullInbox:
     """Where the answers to pull requests arrive; `outstanding` messages may still come.
 
-    Messages are bounded by what was requested. One task reads; `close` ends it.
+    `sent` is the consumer's sequence of the last message that it has sent, here or elsewhere, as
+    its last heartbeat said. Messages are bounded by what was requested. One task reads; `close`
+    ends it.
     """
 
     __slots__ = (
         "_arrived", "_connection", "_gone", "_heard", "_inbox", "_messages", "_requests_subject",
-        "_subscription", "outstanding",
+        "_subscription", "outstanding", "sent",
     )  # fmt: skip
 
     def __init__(self, connection: Connection, stream: str, consumer: str) -> None:
@@ -88,6 +91,7 @@ class PullInbox:
         self._heard = time.monotonic()
         self._gone: str | None = None
         self.outstanding = 0
+        self.sent = 0
 
     async def open(self) -> None:
         """Subscribe to the inbox."""
@@ -165,6 +169,8 @@ class PullInbox:
             self.outstanding -= 1
             self._messages.append(msg)
         elif status == _STATUS_HEARTBEAT:
+            sent = (msg.headers or {}).get(_LAST_CONSUMER, "")
+            self.sent = int(sent) if sent.isdigit() else self.sent
             return
         else:
             self._end_request(status, msg)

@@ -4,12 +4,14 @@ Two pull requests overlap, so that the server never waits for the next one. Cont
 the consumer's own sequence, which grows by one per delivery; stream sequences may have holes
 (expired fences). After a gap or a reconnect the consumer is reset behind the last good message.
 Another reader's reset starts the consumer's sequence again, somewhere else; so for the first
-deliveries after a reset a hole is believed only when the stream itself has nothing there.
+deliveries after a reset a hole is believed only when the stream itself has nothing there. What was
+sent to somebody else and followed by nothing shows in the consumer's heartbeat.
 The driver's push "ordered consumer" loses messages without a sign and is not used.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 
 BATCH_MESSAGES: Final = 500
 IDLE_S: Final = 1.0
+EXPIRES_S: Final = 2.0
+"""A request outlives its reader by no more: until then a cluster sends messages to nobody."""
 RESTARTS_MAX: Final = 5
+RESTART_PAUSE_S: Final = 0.3
+"""After each restart that brought nothing it waits longer, so that lost requests expire."""
 HOLES_CHECKED: Final = 1000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,6 +76,7 @@ class PullReader:
         fruitless = 0
         while fruitless < RESTARTS_MAX:
             before = self.position
+            await asyncio.sleep(RESTART_PAUSE_S * fruitless)
             inbox = await self._restart()
             try:
                 async for batch in self._follow(inbox):
@@ -101,9 +108,10 @@ class PullReader:
         expected = 1
         while self.connection.generation == generation:
             while inbox.outstanding <= self.batch_messages:
-                await inbox.request(self.batch_messages)
+                await inbox.request(self.batch_messages, expires_s=EXPIRES_S)
             await inbox.wait(self.idle_s)
             delivered = [(message, parse_position(message.reply)) for message in inbox.take()]
+            sent = inbox.sent
             good = _contiguous(delivered, expected, self.position)
             good = await self._without_false_holes(good)
             if good:
@@ -112,7 +120,7 @@ class PullReader:
                 self.pending = good[-1][1].pending
             if good or not delivered:
                 yield [_stored(message, position) for message, position in good]
-            if len(good) < len(delivered):
+            if len(good) < len(delivered) or sent >= expected:
                 return
 
     async def _without_false_holes(
