@@ -269,3 +269,24 @@ async def test_the_search_index_is_rebuilt_beside_the_one_in_use(
     assert json.loads(rebuilding.result().stdout) == {"event": "switched", "projection": "search"}
     assert all(len(each.hits) == 1 for each in [*found, after])
     assert before.isdisjoint(path.name for path in tenant.glob("*.fast"))
+
+
+@pytest.mark.req("EV-6", "CR-18")
+async def test_the_same_question_with_the_same_key_is_answered_once(world: World) -> None:
+    await world.document("pumps", PAGE)
+    path = f"/v1/workspaces/{world.id}/rag"
+    key = {"Idempotency-Key": "one"}
+    body = {"question": "Where does the spare pump stand?"}
+
+    first = await send(world.reader, "POST", path, json=body, headers=key)
+    again = await send(world.reader, "POST", path, json=body, headers=key)
+    other = await send(world.reader, "POST", path, json={"question": "What?"}, headers=key)
+    await world.desk.withdraw("sources", "pumps")
+    withheld = await send(world.reader, "POST", path, json=body, headers=key)
+
+    assert first.status_code == 200
+    assert first.content == again.content
+    assert other.status_code == 409
+    assert withheld.json()["run_id"] == first.json()["run_id"]
+    assert (withheld.json()["answer"], withheld.json()["citations"]) == (None, [])
+    assert FACT not in withheld.text

@@ -118,7 +118,7 @@ async def test_a_gathering_that_names_what_was_not_admitted_refuses_everything(
     assert (await world.ended(control.run_id)).status == "sealed"
 
 
-@pytest.mark.req("KO-2", "KO-3")
+@pytest.mark.req("KO-2", "KO-3", "CR-18")
 async def test_a_selection_that_does_not_stand_up_refuses_the_valid_half_too(world: World) -> None:
     source = await world.publish_source("handbook", TEXT)
     valid, start = source.quote(QUOTE), TEXT.index("=")
@@ -137,6 +137,9 @@ async def test_a_selection_that_does_not_stand_up_refuses_the_valid_half_too(wor
         assert "Mara" not in str(answer)
         view = parse((await world.document("run", admitted.run_id)).json_text)
         assert view["detail"] == code
+    empty = await gathered(world, source)
+    await world.propose(empty)
+    assert (await answer_of(world, empty.run_id))["outcome"] == "insufficient_evidence"
     control = await gathered(world, source)
     await world.propose(control, valid, second)
     assert (await world.ended(control.run_id)).status == "sealed"

@@ -100,8 +100,10 @@ async def test_a_folder_that_is_taken_away_while_it_runs_is_built_again(
         shutil.rmtree(tmp_path / "index" / (TENANT if taken == "tenant" else ""))
 
         await eventually((tmp_path / "index" / TENANT / "meta.json").exists)
-        await eventually(lambda: service.found("service", pin) == [pin.number])
-        await eventually(lambda: service.found("service", other, tenant="other"))
+        found = await eventually(lambda: service.found("service", pin))
+        beside = await eventually(lambda: service.found("service", other, tenant="other"))
+
+    assert (found, beside) == ([pin.number], [other.number])
 
 
 def _replace(path: Path, data: bytes | bytearray) -> None:
