@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 HEARTBEAT_S: Final = 1.0
 SILENCE_S_MAX: Final = 3.5
+DOUBT_S: Final = 0.5
+"""How long after it was noticed a silence has to last while this process reads."""
 EXPIRES_S: Final = 30.0
 
 _TOKENS_SHORT: Final = 9
@@ -76,8 +78,8 @@ class PullInbox:
     """
 
     __slots__ = (
-        "_arrived", "_connection", "_gone", "_heard", "_inbox", "_messages", "_requests_subject",
-        "_subscription", "outstanding", "sent",
+        "_arrived", "_connection", "_doubted", "_gone", "_heard", "_inbox", "_messages",
+        "_requests_subject", "_subscription", "outstanding", "sent",
     )  # fmt: skip
 
     def __init__(self, connection: Connection, stream: str, consumer: str) -> None:
@@ -89,6 +91,7 @@ class PullInbox:
         self._arrived = asyncio.Event()
         self._subscription: Subscription | None = None
         self._heard = time.monotonic()
+        self._doubted: float | None = None
         self._gone: str | None = None
         self.outstanding = 0
         self.sent = 0
@@ -158,12 +161,18 @@ class PullInbox:
     def _check(self) -> None:
         if self._gone is not None:
             raise ConsumerLost(self._gone)
-        if time.monotonic() - self._heard > SILENCE_S_MAX:
+        now = time.monotonic()
+        if now - self._heard <= SILENCE_S_MAX:
+            self._doubted = None
+        elif self._doubted is None:
+            # Perhaps this process stood still: what was sent meanwhile waits in the socket.
+            self._doubted = now
+        elif now - self._doubted > DOUBT_S:
             message = "the consumer has been silent for longer than its heartbeat"
             raise ConsumerLost(message)
 
     async def _receive(self, msg: Msg) -> None:
-        self._heard = time.monotonic()
+        self._heard, self._doubted = time.monotonic(), None
         status = msg.headers.get("Status") if msg.headers is not None else None
         if status is None or msg.data:
             self.outstanding -= 1
