@@ -65,7 +65,8 @@ async def ask(
 
 @pytest.mark.req("CR-18")
 async def test_a_sealed_run_is_told_as_answer_and_citations(world: World) -> None:
-    body: dict[str, Json] = {"sources": ["s"], "bounds": {"max_sources": 2}}
+    filters: dict[str, Json] = {"date_from": "2026-01-02"}
+    body: dict[str, Json] = {"sources": ["s"], "bounds": {"max_sources": 2}, "filters": filters}
 
     status, found = await ask(world, "sealed", SEALED, body)
 
@@ -83,6 +84,7 @@ async def test_a_sealed_run_is_told_as_answer_and_citations(world: World) -> Non
     assert isinstance(event.data, RunRequested)
     assert (event.data.mode, event.data.sources) == ("rag", ("s",))
     assert event.data.bounds.max_sources == 2
+    assert event.data.filters.date_from == "2026-01-02"
 
 
 @pytest.mark.req("CR-18")
@@ -149,6 +151,7 @@ async def test_rlm_starts_a_run_of_its_own_mode(world: World) -> None:
         ({"question": " "}, "question"),
         ({"mode": "data"}, "mode"),
         ({"datasets": ["d"]}, "datasets"),
+        ({"filters": {"author": "Ada"}}, "filters.author"),
         ({"bounds": {"min_sources": 3, "max_sources": 2}}, "bounds"),
         ({"bounds": {"max_duration_s": 601}}, "bounds.max_duration_s"),
     ],

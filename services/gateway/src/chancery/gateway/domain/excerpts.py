@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 from chancery.events.authority import Mode
 from chancery.events.queries import Document
 from chancery.events.run import Bounds, Selection
-from chancery.gateway.domain.bodies import Body, MessageBody, OrderedBounds, Question
+from chancery.gateway.domain.bodies import Body, FiltersBody, MessageBody, OrderedBounds, Question
 
 
 class ExcerptBody(Body):
@@ -19,6 +19,7 @@ class ExcerptBody(Body):
     sources: Selection = ()
     items: Selection = ()
     files: Selection = ()
+    filters: FiltersBody = Field(default_factory=FiltersBody)
     bounds: OrderedBounds = Field(default_factory=Bounds)
 
     def message(self, mode: Mode) -> MessageBody:
@@ -28,6 +29,7 @@ class ExcerptBody(Body):
             sources=self.sources,
             items=self.items,
             files=self.files,
+            filters=self.filters,
             mode=mode,
             bounds=self.bounds,
         )

@@ -80,9 +80,12 @@ class ForeignHit(Corrupt):
 
 
 def searchable(revisions: Iterable[SearchRevision]) -> tuple[SearchPin, ...]:
-    """Return the pins of the revisions that are ready to be searched."""
+    """Return the pins of the revisions that are ready to be searched.
+
+    Their fields were checked when the revisions were read: up to a thousand, not checked again.
+    """
     return tuple(
-        SearchPin(
+        SearchPin.model_construct(
             key=each.key,
             revision=each.revision,
             extraction_sha256=each.extraction_sha256,
