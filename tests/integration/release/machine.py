@@ -113,6 +113,12 @@ class Life:
         assert self.living is not None
         self.do(self._ended(self.living))
 
+    def crash(self) -> None:
+        """End the service without a goodbye: nothing in flight is finished or given back."""
+        assert self.living is not None
+        self.living.cancel()
+        self.do(self._crashed(self.living))
+
     def close(self) -> None:
         """Stop the service and the loop."""
         self.end()
@@ -129,6 +135,10 @@ class Life:
         await eventually(lambda: self.world is not None or living.done(), RESULT_S)
         if living.done():
             living.result()
+
+    async def _crashed(self, living: asyncio.Task[None]) -> None:
+        async with asyncio.timeout(RESULT_S):
+            await asyncio.wait([living])
 
     async def _ended(self, living: asyncio.Task[None]) -> None:
         async with asyncio.timeout(RESULT_S):
@@ -253,6 +263,22 @@ class ReleaseMachine(RuleBasedStateMachine):
         self.life.end()
         self.life.begin(is_new=False)
 
+    @precondition(lambda self: any(run.status == "open" for run in self.model.runs))
+    @rule(data=st.data())
+    def crash(self, data: st.DataObject) -> None:
+        """Propose, and end the service at once, in whatever step it is; then start it again."""
+        waiting = [run for run in self.model.runs if run.status == "open"]
+        self.compare_crash(data.draw(st.sampled_from(waiting)))
+
+    def compare_crash(self, run: Run) -> None:
+        """Crash in the middle of a seal; the run ends as if nothing had been."""
+        self.life.do(self._proposed(run))
+        self.life.crash()
+        self.life.begin(is_new=False)
+        expected = "sealed" if self.model.current(run) else "refused"
+        run.status = self.life.do(self._ended(run))
+        assert run.status == expected
+
     @rule()
     def rebuild(self) -> None:
         """Rebuild both projections and switch to them."""
@@ -276,11 +302,16 @@ class ReleaseMachine(RuleBasedStateMachine):
         return state
 
     async def _sealed(self, run: Run) -> str:
+        await self._proposed(run)
+        return await self._ended(run)
+
+    async def _proposed(self, run: Run) -> None:
         admitted = await self.world.admitted(run.run_id)
         pinned = self.published[run.name, run.revision]
         await self.world.gather(admitted, pinned)
         await self.world.propose(admitted, pinned.quote(QUOTE))
 
+    async def _ended(self, run: Run) -> str:
         async def find() -> str | None:
             found = await self.world.parts.admit.runs.read("acme", run.run_id)
             return found.state if found is not None and not found.is_open else None

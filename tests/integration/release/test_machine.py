@@ -53,6 +53,10 @@ def test_the_model_catches_a_service_that_discloses_to_everybody(
         machine.compare_disclosure(run)
         machine.toggle_grant("alpha")
         machine.compare_disclosure(run)
+        machine.toggle_grant("alpha")
+        machine.compare_ask("alpha")
+        machine.compare_crash(machine.model.runs[1])
+        machine.toggle_grant("alpha")
         monkeypatch.setattr(disclosing, "decide_disclosure", allow)
 
         with pytest.raises(AssertionError, match="sealed, not withheld"):
