@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
@@ -209,7 +209,7 @@ class ItemState:
     @property
     def serving(self) -> int | None:
         """Return the version that serves now, or None."""
-        return _serving(self.revisions, withdrawn=self.withdrawn)
+        return _serving(self.versions, withdrawn=self.withdrawn)
 
     @property
     def revisions(self) -> tuple[Revision, ...]:
@@ -341,7 +341,7 @@ def from_json(kind: str, value: Json) -> State:
         raise Corrupt(message, code="malformed_state") from error
 
 
-def _serving(revisions: tuple[Revision, ...], *, withdrawn: bool) -> int | None:
+def _serving(revisions: Sequence[object], *, withdrawn: bool) -> int | None:
     if withdrawn or not revisions:
         return None
     return len(revisions)
