@@ -34,15 +34,8 @@ from chancery.authority.states import (
 from chancery.events.authority import ColumnPolicy, Measure, RowFilter, Standing
 from chancery.events.run import Bounds, Filters
 from chancery.evidence.scope import SCOPE_ENTRIES_MAX
-from chancery.release.domain.admission import (
-    Admitted,
-    NotAdmitted,
-    Question,
-    Resource,
-    admit,
-    index_state,
-    passes,
-)
+from chancery.release.domain.admission import Admitted, NotAdmitted, Question, admit, passes
+from chancery.release.domain.entries import Resource, index_state
 from chancery.release.domain.index_fold import Extraction, IndexEntry
 from chancery.release.domain.snapshot import Snapshot
 

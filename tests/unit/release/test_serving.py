@@ -9,12 +9,19 @@ from typing import TypeVar, get_type_hints
 from chancery.events.requests import Message, Request
 from chancery.events.topology import REQUESTS
 from chancery.release.handlers.commands import Commands
+from chancery.release.handlers.corpora import Corpora
 from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.event_rows import RowsOfRun
+from chancery.release.handlers.knowledge import Knowledge
 from chancery.release.handlers.questions import Questions
 from chancery.release.handlers.retrying import Retrying
 from chancery.release.handlers.searching import Searching
-from chancery.release.handlers.serving import serve_commands, serve_disclosures, serve_questions
+from chancery.release.handlers.serving import (
+    serve_commands,
+    serve_disclosures,
+    serve_knowledge,
+    serve_questions,
+)
 
 BodyT = TypeVar("BodyT", bound=Message)
 AnswerT = TypeVar("AnswerT", bound=Message)
@@ -47,6 +54,7 @@ def test_release_serves_exactly_its_requests() -> None:
 
     serve_commands(recorder, Commands.__new__(Commands), Retrying.__new__(Retrying))
     serve_questions(recorder, Questions.__new__(Questions), Searching.__new__(Searching))
+    serve_knowledge(recorder, Knowledge.__new__(Knowledge), Corpora.__new__(Corpora))
     serve_disclosures(recorder, Disclosures.__new__(Disclosures), RowsOfRun.__new__(RowsOfRun))
 
     assert recorder.served == wanted

@@ -19,7 +19,7 @@ PairSource = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class AskCorpus(Message):
-    """Ask a corpus a question, whose text is the run's blob `question_sha256`.
+    """Ask a corpus a question, whose text is to be the run's blob `question_sha256`.
 
     `source` and `revision` name the question for its caller: one pair starts one run, and with
     another content it is refused. `bounds` state profile and policy revision.
@@ -29,7 +29,6 @@ class AskCorpus(Message):
     corpus_id: Id
     source: PairSource
     revision: int = Field(ge=1)
-    run_id: Id
     question_sha256: Sha256
     question_characters: int = Field(ge=1, le=QUESTION_CHARACTERS_MAX)
     bounds: Bounds

@@ -75,6 +75,14 @@ class _OfLease(EventData):
     lease: Id
 
 
+class AskedCorpus(_Part):
+    """The corpus that was asked, as it was declared at admission."""
+
+    id: Id
+    key: Id
+    declaration_sha256: Sha256
+
+
 class RunAdmitted(_OfLease):
     """The authorised scope of a run, as of `barrier` on the AUTHORITY stream.
 
@@ -96,6 +104,7 @@ class RunAdmitted(_OfLease):
     barrier: Position
     index_sequence: Position
     selected: bool = False
+    corpus: AskedCorpus | None = None
 
 
 class GatheredPassage(_Part):

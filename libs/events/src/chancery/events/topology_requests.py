@@ -97,6 +97,7 @@ REQUESTS: Final[tuple[RequestTopic, ...]] = (
         ("create-conversation", "CreateConversation", "ConversationCreated"),
         ("post-message", "PostMessage", "MessagePosted"),
         ("retry-run", "RetryRun", "RunRetried"),
+        ("ask-corpus", "AskCorpus", "RunBegun"),
     ),
     *_queries(
         "release",
@@ -114,6 +115,13 @@ REQUESTS: Final[tuple[RequestTopic, ...]] = (
         ("bundle", "OfRun", "Document"),
         ("events", "EventsAfter", "EventRows"),
         ("conversation", "OfConversation", "Document"),
+        ("items", "OfWorkspace", "ItemList"),
+        ("item", "OfResource", "ItemView"),
+        ("files", "OwnFiles", "FileList"),
+        ("corpus", "OfCorpus", "CorpusView"),
+        ("corpus-run", "OfCorpusRun", "RunBegun"),
+        ("corpus-record", "OfRecord", "RecordStatus"),
+        ("available", "OfCorpusAnswer", "Availability"),
     ),
     *_queries(
         "retrieval",

@@ -80,6 +80,10 @@ class Scope(Record):
         """Return the entry of a resource, or None when the run may not use it."""
         return next((one for one in self.entries if (one.kind, one.key) == (kind, key)), None)
 
+    def document(self, key: str) -> ScopeEntry | None:
+        """Return the entry of the source, item or file `key`, or None; their keys are distinct."""
+        return next((one for one in self.entries if one.key == key and one.kind != "dataset"), None)
+
 
 def build_scope(entries: tuple[ScopeEntry, ...]) -> Scope:
     """Return the scope of `entries`, in the order that a scope has."""

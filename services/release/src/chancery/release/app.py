@@ -44,6 +44,7 @@ from chancery.release.domain.findings import Report
 from chancery.release.handlers.barrier import Barrier
 from chancery.release.handlers.bundles import Bundles
 from chancery.release.handlers.commands import Commands
+from chancery.release.handlers.corpora import Corpora
 from chancery.release.handlers.disclosing import Discloser
 from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.ending import Ending
@@ -54,16 +55,23 @@ from chancery.release.handlers.fsck_releases import CheckReleases
 from chancery.release.handlers.fsck_serving import CheckServing
 from chancery.release.handlers.gate import Gate
 from chancery.release.handlers.in_time import InTime
+from chancery.release.handlers.knowledge import Knowledge
 from chancery.release.handlers.projections import Projections, Say, Verb
 from chancery.release.handlers.proposed import SealRun
 from chancery.release.handlers.questions import Questions
+from chancery.release.handlers.reading import Reading
 from chancery.release.handlers.requested import AdmitRun
 from chancery.release.handlers.retrying import Retrying
 from chancery.release.handlers.run_clock import RunClock
 from chancery.release.handlers.run_events import RunEvents
 from chancery.release.handlers.sealer import Sealer
 from chancery.release.handlers.searching import Searching
-from chancery.release.handlers.serving import serve_commands, serve_disclosures, serve_questions
+from chancery.release.handlers.serving import (
+    serve_commands,
+    serve_disclosures,
+    serve_knowledge,
+    serve_questions,
+)
 from chancery.release.ports.position import Position
 from chancery.release.ports.table_sets import ProjectionName
 from chancery.release.settings import ReleaseSettings
@@ -104,6 +112,8 @@ class Parts:
     commands: Commands
     retry: Retrying
     questions: Questions
+    knowledge: Knowledge
+    corpora: Corpora
     searching: Searching
     disclosures: Disclosures
     rows: RowsOfRun
@@ -141,6 +151,7 @@ def _assembled(
     ending = Ending(sealer, reader)
     stages = RunEvents(bus, runs, ending)
     discloser = Discloser(gate, reader, runs, releases)
+    reading = Reading(gate, reader)
     bundles = Bundles(cuts, releases, evidence)
     return Parts(
         authority=authority,
@@ -162,7 +173,9 @@ def _assembled(
         stages=stages,
         commands=Commands(gate, conversations),
         retry=Retrying(gate, runs, conversations),
-        questions=Questions(gate, reader),
+        questions=Questions(reading),
+        knowledge=Knowledge(reading),
+        corpora=Corpora(discloser, conversations),
         searching=Searching(gate, reader),
         disclosures=Disclosures(discloser, conversations, bundles),
         rows=RowsOfRun(runs, discloser),
@@ -226,6 +239,7 @@ def register(service: Service, parts: Parts, pool: Pool, *, workers: int) -> Non
     answers = InTime(service)
     serve_commands(answers, parts.commands, parts.retry)
     serve_questions(answers, parts.questions, parts.searching)
+    serve_knowledge(answers, parts.knowledge, parts.corpora)
     serve_disclosures(answers, parts.disclosures, parts.rows)
 
 

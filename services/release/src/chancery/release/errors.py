@@ -10,6 +10,7 @@ Tree::
     Conflict
     ├── RunStillOpen       a run is retried only after it has ended
     ├── KeyReused          the idempotency key named another request before
+    ├── OtherQuestion      the request pair began a run with another content
     └── AlreadySealed      another release of the generation was first
     Unavailable
     ├── BehindLog          the projection has not passed a position in time
@@ -31,6 +32,12 @@ class KeyReused(Conflict):
     """The Idempotency-Key was used before with another body."""
 
     code = "idempotency_key_reused"
+
+
+class OtherQuestion(Conflict):
+    """The pair of source and revision began a run with another question or other bounds."""
+
+    code = "other_question"
 
 
 class RunStillOpen(Conflict):

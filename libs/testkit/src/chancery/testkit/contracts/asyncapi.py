@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from chancery.events import commands, index_requests, parked, queries, search
+from chancery.events import commands, corpora, index_requests, parked, queries, search
 from chancery.events.codec import MODELS
 from chancery.events.requests import Message, Reply, Request
 from chancery.events.topology import REQUESTS, SERVICES, TOPICS, Producer, RequestTopic, Topic
@@ -213,7 +213,7 @@ def _models(item: RequestTopic) -> tuple[type[BaseModel], type[BaseModel]]:
 
 
 def _class(name: str) -> type[Message]:
-    homes = (commands, queries, search, index_requests, parked)
+    homes = (commands, queries, corpora, search, index_requests, parked)
     model: object = next((vars(home)[name] for home in homes if name in vars(home)), None)
     assert isinstance(model, type)
     assert issubclass(model, Message)

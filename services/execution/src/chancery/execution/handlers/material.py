@@ -114,7 +114,7 @@ class Reading:
         """Return the texts that passages lie in, with their sizes, by hash."""
         texts: dict[str, tuple[str, int]] = {}
         for passage in gathered.passages:
-            sha256 = _pinned_text(case.scope.entry("source", passage.key), passage)
+            sha256 = _pinned_text(case.scope.document(passage.key), passage)
             if sha256 is None or sha256 in texts:
                 continue
             try:
@@ -190,7 +190,7 @@ class Reading:
 def _passages(case: Case, gathered: RunGathered, texts: Mapping[str, str]) -> tuple[Passage, ...]:
     found: list[Passage] = []
     for passage in gathered.passages:
-        entry = case.scope.entry("source", passage.key)
+        entry = case.scope.document(passage.key)
         text = texts.get(_pinned_text(entry, passage) or "")
         if entry is None or text is None:
             continue

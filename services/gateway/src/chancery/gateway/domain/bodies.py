@@ -56,10 +56,10 @@ def _on_the_calendar(day: str) -> str:
 Day = Annotated[str, Field(pattern=DAY_PATTERN), AfterValidator(_on_the_calendar)]
 """A day of the calendar, YYYY-MM-DD."""
 
-Question = Annotated[str, AfterValidator(_trimmed)]
 OrderedBounds = Annotated[Bounds, AfterValidator(_ordered)]
 """How much a run may take."""
 
+Question = Annotated[str, AfterValidator(_trimmed)]
 """A question, trimmed, of 1 to 4,000 code points."""
 
 

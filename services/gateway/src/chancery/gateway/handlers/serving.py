@@ -1,4 +1,4 @@
-"""Grants, withdrawal and restoring: the same for sources and datasets."""
+"""Grants, withdrawal and restoring: the same for sources, datasets and items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chancery.events import commands
 from chancery.gateway.handlers.edge import Context, Here, PathId
 from chancery.runtime.sentences import GRANTEE_PATTERN
 
-router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["sources", "datasets"])
+router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["sources", "datasets", "items"])
 
 PathGrantee = Annotated[
     str,

@@ -63,13 +63,13 @@ async def permit_upload(
 async def store_upload(
     here: Context, workspace_id: str, kind: commands.ResourceKind, resource_id: str, upload: Upload
 ) -> str:
-    """Check and store the bytes, once the caller is known to be a publisher; return their hash.
+    """Check and store the bytes, once the caller is known to be allowed; return their hash.
 
     Raises:
         Rejected: when the bytes could never be quoted or queried.
     """
     await permit_upload(here, workspace_id, kind, resource_id)
-    check = check_document if kind == "source" else check_table
+    check = check_table if kind == "dataset" else check_document
     await asyncio.to_thread(check, upload.media_type, upload.data)
     return await here.edge.blobs.put(here.call.caller.tenant, upload.data)
 

@@ -10,14 +10,21 @@ from typing import TypeAlias
 import asyncpg
 
 from chancery.authority.names import AggregateRef
-from chancery.authority.states import DatasetState, SourceState, State, from_json
+from chancery.authority.states import (
+    DatasetState,
+    FileState,
+    ItemState,
+    SourceState,
+    State,
+    from_json,
+)
 from chancery.events.authority import AggregateKind
 from chancery.events.index import ResourceKind
 from chancery.evidence.receipt import ReadEntry
 from chancery.kernel.canonical import parse_json
 from chancery.kernel.errors import Corrupt, Unavailable
 from chancery.release.adapters.index_rows import parse_entry_text
-from chancery.release.domain.admission import Resource
+from chancery.release.domain.entries import Resource, Usable
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.snapshot import CutSnapshot, Snapshot
 from chancery.release.errors import BehindLog
@@ -59,7 +66,7 @@ class AuthorityReader:
     async def resources(
         self, tenant: str, workspace_id: str, refs: Sequence[AggregateRef]
     ) -> tuple[Resource, ...]:
-        """Return those of `refs` that exist in the workspace."""
+        """Return those of `refs` that exist in the workspace; a file's is its owner."""
         with translate_errors():
             rows = await self.pool.fetch(
                 _READ_RESOURCES,
@@ -73,7 +80,7 @@ class AuthorityReader:
     async def workspace(
         self, tenant: str, workspace_id: str, kinds: Iterable[ResourceKind]
     ) -> tuple[Resource, ...]:
-        """Return every source and dataset of the workspace of these kinds, by kind and key."""
+        """Return everything of the workspace of these kinds, by kind and key."""
         with translate_errors():
             rows = await self.pool.fetch(_READ_WORKSPACE, tenant, workspace_id, list(kinds))
         return tuple(_resource(row) for row in rows)
@@ -216,13 +223,11 @@ def _resource(row: asyncpg.Record) -> Resource:
     )
 
 
-def _resource_state(
-    row: asyncpg.Record,
-) -> SourceState | DatasetState | None:
+def _resource_state(row: asyncpg.Record) -> Usable | None:
     state = _state(_ref(row), row["state"])
-    if state is None or isinstance(state, SourceState | DatasetState):
+    if state is None or isinstance(state, SourceState | DatasetState | ItemState | FileState):
         return state
-    message = "a stored source or dataset is of another kind"
+    message = "a stored resource is of another kind"
     raise Corrupt(message, code="malformed_state")
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from chancery.authority.access import column_view, may_read, role_in
 from chancery.authority.names import (
     AggregateRef,
+    corpus_ref,
     dataset_ref,
+    file_ref,
+    item_ref,
     policy_ref,
     principal_ref,
     source_ref,
@@ -20,30 +22,24 @@ from chancery.authority.names import (
 )
 from chancery.authority.policies import effective_policy, policy_hash
 from chancery.authority.release import Allow, ReleaseRequest, decide_release
-from chancery.authority.states import (
-    DatasetState,
-    PolicyState,
-    PrincipalState,
-    ResourceState,
-    SourceState,
-    TenantState,
-    WorkspaceState,
-)
+from chancery.authority.states import CorpusState, PolicyState, SourceState
 from chancery.events.authority import Mode
 from chancery.events.index import ResourceKind
-from chancery.events.queries import IndexState
 from chancery.events.release import Outcome
 from chancery.events.run import Bounds, Filters
+from chancery.evidence.corpora import CorpusDeclaration
+from chancery.evidence.references import CorpusReference
 from chancery.evidence.scope import SCOPE_ENTRIES_MAX, ScopeEntry
-from chancery.release.domain.index_fold import IndexEntry
+from chancery.release.domain.entries import Resource, Usable, corpus_row, judge, scope_entry
 from chancery.release.domain.snapshot import Snapshot
 
 _KINDS: Mapping[Mode, tuple[ResourceKind, ...]] = {
-    "auto": ("source", "dataset"),
-    "rag": ("source",),
+    "auto": ("source", "item", "dataset"),
+    "rag": ("source", "item"),
     "data": ("dataset",),
-    "rlm": ("source", "dataset"),
+    "rlm": ("source", "item", "dataset"),
 }
+"""What a mode searches in a workspace; a private file is searched only when it is selected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,18 +57,35 @@ class Question:
     items: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     filters: Filters = field(default_factory=Filters)
+    corpus: str | None = None
 
     @property
     def selected(self) -> tuple[AggregateRef, ...]:
-        """Return the sources and datasets that were selected; empty selects everything."""
+        """Return everything that was selected; empty selects everything of the workspace."""
+        return (*self.selected_here, *self.selected_files)
+
+    @property
+    def selected_here(self) -> tuple[AggregateRef, ...]:
+        """Return what was selected of the workspace."""
         sources = (source_ref(self.workspace_id, each) for each in self.sources)
+        items = (item_ref(self.workspace_id, each) for each in self.items)
         datasets = (dataset_ref(self.workspace_id, each) for each in self.datasets)
-        return (*sources, *datasets)
+        return (*sources, *items, *datasets)
+
+    @property
+    def selected_files(self) -> tuple[AggregateRef, ...]:
+        """Return the private files that were selected."""
+        return tuple(file_ref(each) for each in self.files)
 
     @property
     def kinds(self) -> tuple[ResourceKind, ...]:
-        """Return the kinds of resource that the mode searches."""
+        """Return the kinds of resource that the mode searches in a workspace."""
         return _KINDS[self.mode]
+
+    @property
+    def searched(self) -> tuple[ResourceKind, ...]:
+        """Return the kinds of resource that the mode searches when they are selected too."""
+        return self.kinds if self.mode == "data" else (*self.kinds, "file")
 
     @property
     def place(self) -> tuple[AggregateRef, ...]:
@@ -82,24 +95,16 @@ class Question:
             principal_ref(self.principal),
             workspace_ref(self.workspace_id),
             policy_ref(self.workspace_id),
+            *(() if self.corpus is None else (corpus_ref(self.workspace_id, self.corpus),)),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
-    """A source or dataset with its index entry, as the projections have them."""
-
-    ref: AggregateRef
-    state: ResourceState | None
-    frozen: bool
-    entry: IndexEntry | None
-
-
-@dataclass(frozen=True, slots=True)
 class Admitted:
-    """The run may search these entries."""
+    """The run may search these entries; `corpus` is the one that was asked."""
 
     entries: tuple[ScopeEntry, ...]
+    corpus: CorpusReference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,32 +116,90 @@ class NotAdmitted:
 
 
 def admit(
-    question: Question, snapshot: Snapshot, resources: Iterable[Resource]
+    question: Question,
+    snapshot: Snapshot,
+    resources: Iterable[Resource],
+    roots: Iterable[Resource] = (),
 ) -> Admitted | NotAdmitted:
-    """Decide the scope of a question over `resources`: the selected, or all of the workspace."""
+    """Decide the scope of a question over `resources`: the selected, or all of the workspace.
+
+    `roots` are what the items among them rest on, as far as it is not among them itself.
+    """
     if not _place_allows(question, snapshot):
         return NotAdmitted("access_changing")
     if question.mode == "rlm":
         return NotAdmitted("rlm_unsupported")
+    declaration = corpus_of(question, snapshot)
     found = {each.ref: each for each in resources}
-    if question.items or question.files or not _all_usable(question, snapshot, found):
+    judged = judge(snapshot, request_of(question, snapshot), (*found.values(), *roots))
+    usable = {ref for ref, each in found.items() if judged.allows(each)}
+    unknown_corpus = question.corpus is not None and declaration is None
+    if unknown_corpus or not usable.issuperset(question.selected):
         return NotAdmitted("source_access")
-    entries = tuple(
-        scope_entry(snapshot, question, each)
-        for each in found.values()
-        if each.ref.kind in question.kinds
-        and passes(question.filters, each.state)
-        and is_usable(question, snapshot, each)
-    )
-    eligible = [entry for entry in entries if entry.state != "excluded"]
+    eligible = _eligible(question, snapshot, [found[ref] for ref in found if ref in usable])
+    if declaration is not None:
+        keys = {ref.id for ref in usable if is_of_corpus(declaration, found[ref].state)}
+        eligible = [entry for entry in eligible if entry.key in keys]
     if len(eligible) > SCOPE_ENTRIES_MAX:
         return NotAdmitted("scope_too_wide")
     if len(eligible) < question.bounds.min_sources:
         return NotAdmitted("insufficient_evidence", tuple(eligible))
-    return Admitted(tuple(eligible))
+    return Admitted(tuple(eligible), corpus_reference(question, declaration))
 
 
-def passes(filters: Filters, state: ResourceState | None) -> bool:
+def _eligible(
+    question: Question, snapshot: Snapshot, usable: Iterable[Resource]
+) -> list[ScopeEntry]:
+    """Return what of `usable` the question searches and the index does not exclude."""
+    entries = (
+        scope_entry(snapshot, question.principal, each)
+        for each in usable
+        if each.ref.kind in question.searched and passes(question.filters, each.state)
+    )
+    return [entry for entry in entries if entry.state != "excluded"]
+
+
+def corpus_of(question: Question, snapshot: Snapshot) -> CorpusDeclaration | None:
+    """Return the declaration of the corpus that is asked, None when there is none to read."""
+    if question.corpus is None:
+        return None
+    ref = corpus_ref(question.workspace_id, question.corpus)
+    state = snapshot.typed(ref, CorpusState)
+    if state is None or state.workspace_id != question.workspace_id:
+        return None
+    return declaration_of_state(state)
+
+
+def declaration_of_state(state: CorpusState) -> CorpusDeclaration:
+    """Return a corpus as it was declared."""
+    return CorpusDeclaration(
+        corpus=state.corpus_id,
+        model=state.model,
+        scope=state.scope,
+        title=state.title,
+        content=state.content,
+        where=state.where,
+        binding=state.binding,
+    )
+
+
+def corpus_reference(
+    question: Question, declaration: CorpusDeclaration | None
+) -> CorpusReference | None:
+    """Return what the receipt says of the corpus that is asked."""
+    if declaration is None:
+        return None
+    key = corpus_ref(question.workspace_id, declaration.corpus).id
+    return CorpusReference(id=declaration.corpus, key=key, declaration_sha256=declaration.sha256)
+
+
+def is_of_corpus(declaration: CorpusDeclaration, state: Usable | None) -> bool:
+    """Tell whether the corpus takes in what serves now."""
+    row = None if state is None else corpus_row(state)
+    return row is not None and declaration.admits(row)
+
+
+def passes(filters: Filters, state: Usable | None) -> bool:
     """Tell whether a resource is what was asked for; what has no such attribute is not."""
     if filters == Filters():
         return True
@@ -151,68 +214,11 @@ def passes(filters: Filters, state: ResourceState | None) -> bool:
     return day is not None and (filters.date_from or day) <= day <= (filters.date_to or day)
 
 
-def is_usable(question: Question, snapshot: Snapshot, resource: Resource) -> bool:
-    """Tell whether the asker may read the resource and a revision of it serves."""
-    state = resource.state
-    if state is None or resource.frozen or state.serving is None:
-        return False
-    return may_read(
-        snapshot.typed(tenant_ref(question.tenant), TenantState),
-        snapshot.typed(workspace_ref(question.workspace_id), WorkspaceState),
-        snapshot.typed(principal_ref(question.principal), PrincipalState),
-        state,
-        principal_id=question.principal,
-    )
-
-
-def scope_entry(snapshot: Snapshot, question: Question, resource: Resource) -> ScopeEntry:
-    """Return the entry of a usable resource with the hashes that the index pins."""
-    state, entry = resource.state, resource.entry
-    assert state is not None
-    assert state.serving is not None
-    revision = state.revisions[state.serving - 1]
-    if entry is not None and entry.content_sha256 != revision.content_sha256:
-        entry = None
-    pinned = None if entry is None else entry.ready
-    is_dataset = isinstance(state, DatasetState)
-    principal = snapshot.typed(principal_ref(question.principal), PrincipalState)
-    role = None if principal is None else role_in(principal, state.workspace_id)
-    view = column_view(state, role) if is_dataset and role is not None else None
-    return ScopeEntry(
-        kind="dataset" if is_dataset else "source",
-        key=resource.ref.id,
-        id=state.dataset_id if is_dataset else state.source_id,
-        title=state.title,
-        revision=state.serving,
-        content_sha256=revision.content_sha256,
-        media_type=revision.media_type,
-        extraction_sha256=None if pinned is None else pinned.extraction_sha256,
-        manifest_sha256=None if pinned is None else pinned.manifest_sha256,
-        state=index_state(entry),
-        index_sequence=0 if entry is None else entry.sequence,
-        hidden_columns=() if view is None else view.hidden,
-        row_filters=() if view is None else view.row_filters,
-        hidden_measures=() if view is None else view.hidden_measures,
-    )
-
-
-def index_state(entry: IndexEntry | None) -> IndexState:
-    """Return the index state of a revision that serves.
-
-    Its exclusion as withdrawn or superseded is out of date: indexing has yet to see that it serves.
-    """
-    if entry is None or (entry.state == "excluded" and entry.reason in {"withdrawn", "superseded"}):
-        return "pending"
-    return entry.state
-
-
-def _place_allows(question: Question, snapshot: Snapshot) -> bool:
+def request_of(question: Question, snapshot: Snapshot) -> ReleaseRequest:
+    """Return what a decision about the question is asked about, under the policy that holds now."""
     policy = snapshot.typed(policy_ref(question.workspace_id), PolicyState)
     holds = effective_policy(policy)
-    wanted = question.bounds.policy_revision
-    if wanted is not None and wanted != holds.policy_revision:
-        return False
-    request = ReleaseRequest(
+    return ReleaseRequest(
         tenant=question.tenant,
         principal_id=question.principal,
         credential_id=question.credential_id,
@@ -223,13 +229,12 @@ def _place_allows(question: Question, snapshot: Snapshot) -> bool:
         mode=holds.modes[0] if question.mode == "rlm" else question.mode,
         pinned=(),
     )
+
+
+def _place_allows(question: Question, snapshot: Snapshot) -> bool:
+    request = request_of(question, snapshot)
+    wanted = question.bounds.policy_revision
+    if wanted is not None and wanted != request.policy_revision:
+        return False
     decision = decide_release(snapshot.states, snapshot.frozen, request, snapshot.now)
     return isinstance(decision, Allow)
-
-
-def _all_usable(
-    question: Question, snapshot: Snapshot, found: Mapping[AggregateRef, Resource]
-) -> bool:
-    return all(
-        ref in found and is_usable(question, snapshot, found[ref]) for ref in question.selected
-    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chancery.authority.names import AggregateRef
 from chancery.authority.release import Pinned
-from chancery.authority.states import DatasetState, SourceState
+from chancery.authority.states import DatasetState, FileState, ItemState, SourceState
 from chancery.events.authority import AggregateKind
 from chancery.evidence.receipt import Receipt, ResultReference
 from chancery.evidence.references import Reference, SourceReference
@@ -106,11 +106,16 @@ def _name(pin: Pinned, snapshot: Snapshot) -> str | None:
             return source.source_id
         case DatasetState() as dataset:
             return dataset.dataset_id
+        case ItemState() as item:
+            return item.item_id
+        case FileState():
+            return pin.key
         case _:
             return None
 
 
 def _serving(ref: AggregateRef, snapshot: Snapshot) -> int | None:
     state = snapshot.states.get(ref)
-    served = isinstance(state, SourceState | DatasetState)
-    return state.serving if served else None
+    if isinstance(state, SourceState | DatasetState | ItemState | FileState):
+        return state.serving
+    return None

@@ -12,8 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from chancery.authority.evolve import evolve
-from chancery.authority.states import DatasetState, SourceState, State
+from chancery.authority.states import (
+    CorpusState,
+    DatasetState,
+    FileState,
+    ItemState,
+    SourceState,
+    State,
+)
 from chancery.events.authority import CutTaken, RevisionPublished, SnapshotPublished
+from chancery.events.authority_knowledge import VersionPublished
 from chancery.events.codec import decode
 from chancery.events.envelope import Event
 from chancery.events.topology import FENCE_SUBJECT, cut_subject
@@ -31,7 +39,7 @@ NOT_STORABLE = "not_storable"
 """Why an event waits whose row the database refuses."""
 FOLD_FAILED = "fold_failed"
 """Why an event waits that this build fails on."""
-_PUBLICATIONS = (RevisionPublished, SnapshotPublished)
+_PUBLICATIONS = (RevisionPublished, SnapshotPublished, VersionPublished)
 UNKNOWN_TENANT = "_"
 """The tenant under which a message waits whose subject names none."""
 
@@ -82,15 +90,23 @@ class AggregateRow:
 
     @property
     def workspace_id(self) -> str | None:
-        """Return the workspace that a source or dataset belongs to."""
-        return (
-            self.state.workspace_id if isinstance(self.state, SourceState | DatasetState) else None
-        )
+        """Return the workspace that the aggregate belongs to; of a file, its owner."""
+        match self.state:
+            case SourceState() | DatasetState() | ItemState() | CorpusState():
+                return self.state.workspace_id
+            case FileState():
+                return self.state.owner
+            case _:
+                return None
 
     @property
     def serving(self) -> int | None:
-        """Return the revision or snapshot that serves."""
-        return self.state.serving if isinstance(self.state, SourceState | DatasetState) else None
+        """Return the revision, snapshot or version that serves."""
+        match self.state:
+            case SourceState() | DatasetState() | ItemState() | FileState():
+                return self.state.serving
+            case _:
+                return None
 
 
 @dataclass(frozen=True, slots=True)

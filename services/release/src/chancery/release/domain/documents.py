@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import assert_never
 
-from chancery.authority.release import Pinned
+from chancery.authority.release import Pinned, Root
 from chancery.events.run import ProposedQuote
 from chancery.evidence.answer import QuoteFact
 from chancery.evidence.citations import DocumentKind
@@ -13,11 +13,8 @@ from chancery.evidence.knowledge import KnowledgeManifest, text_manifest
 from chancery.evidence.manifest import Manifest
 from chancery.evidence.quote import resolve_quote
 from chancery.evidence.references import FileReference, ItemReference, Reference, SourceReference
-from chancery.evidence.scope import Scope, ScopeEntry
+from chancery.evidence.scope import ScopeEntry
 from chancery.release.errors import InvalidSelection
-
-DOCUMENT_KINDS: Final[tuple[DocumentKind, ...]] = ("source", "item", "file")
-"""The kinds of resource that have text; their keys never coincide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +30,13 @@ class Document:
         return text_manifest(self.manifest)
 
 
-def document_entry(scope: Scope, key: str) -> ScopeEntry | None:
-    """Return the entry of the document `key`, or None when the run may not use it."""
-    found = (scope.entry(kind, key) for kind in DOCUMENT_KINDS)
-    return next((entry for entry in found if entry is not None), None)
-
-
 def pin_of(entry: ScopeEntry) -> Pinned:
     """Return what a decision about the entry reads: of an item its evidence roots too."""
-    return Pinned(entry.kind, entry.key, entry.revision)
+    evidence = () if entry.pin is None else entry.pin.roots
+    roots = tuple(
+        Root(each.kind, each.key, each.revision, each.content_sha256) for each in evidence
+    )
+    return Pinned(entry.kind, entry.key, entry.revision, roots=roots)
 
 
 def document_kind(entry: ScopeEntry) -> DocumentKind:

@@ -10,7 +10,7 @@ from chancery.authority.names import AggregateRef
 from chancery.authority.release import Pinned, ReleaseRequest, read_set
 from chancery.events.authority import Language
 from chancery.events.release import Outcome
-from chancery.events.run import RunAdmitted
+from chancery.events.run import AskedCorpus, RunAdmitted
 from chancery.evidence.answer import Answer, compose
 from chancery.evidence.coverage import CoverageReport
 from chancery.evidence.receipt import (
@@ -20,6 +20,7 @@ from chancery.evidence.receipt import (
     build_core,
     core_hash,
 )
+from chancery.evidence.references import CorpusReference
 from chancery.evidence.salts import SEED_BYTES, Salts, commitment, derive_salts, question_salt
 from chancery.evidence.texts import explanation
 from chancery.kernel.ids import derived_id
@@ -38,6 +39,7 @@ class Ground:
     coverage: CoverageReport | None
     selector: str | None = None
     pinned: tuple[Pinned, ...] = ()
+    corpus: CorpusReference | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,14 @@ def ground_of(
         coverage=coverage,
         selector=selector,
         pinned=pinned,
+        corpus=_corpus(admitted.corpus),
     )
+
+
+def _corpus(asked: AskedCorpus | None) -> CorpusReference | None:
+    if asked is None:
+        return None
+    return CorpusReference(id=asked.id, key=asked.key, declaration_sha256=asked.declaration_sha256)
 
 
 def release_id_of(tenant: str, run_id: str, generation: int) -> str:
@@ -129,11 +138,12 @@ def _draft(
         salts,
         outcome=outcome,
         references=() if selected is None else selected.references,
+        corpus=ground.corpus,
         executions=executions,
         values=() if selected is None else selected.cells,
     )
     pinned = ground.pinned if selected is None else selected.pinned
-    request = release_request(run, ground.policy, pinned)
+    request = release_request(run, ground.policy, pinned, ground.corpus)
     return Draft(
         run=run,
         release_id=release_id,

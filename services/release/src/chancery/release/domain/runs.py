@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeVar
 
-from chancery.authority.release import Pinned, ReleaseRequest
+from chancery.authority.release import CorpusPin, Pinned, ReleaseRequest
 from chancery.events.authority import Mode
 from chancery.events.codec import decode
 from chancery.events.envelope import EventData
 from chancery.events.queries import RunState
 from chancery.events.run import Bounds, RunAdmitted, RunGathered, RunProposed
+from chancery.evidence.references import CorpusReference
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
 
@@ -127,7 +128,12 @@ class PolicyPin:
     mode: Mode
 
 
-def release_request(run: Run, policy: PolicyPin, pinned: tuple[Pinned, ...]) -> ReleaseRequest:
+def release_request(
+    run: Run,
+    policy: PolicyPin,
+    pinned: tuple[Pinned, ...],
+    corpus: CorpusReference | None = None,
+) -> ReleaseRequest:
     """Return what the sealing decision is asked about."""
     return ReleaseRequest(
         tenant=run.tenant,
@@ -139,6 +145,7 @@ def release_request(run: Run, policy: PolicyPin, pinned: tuple[Pinned, ...]) -> 
         policy_sha256=policy.sha256,
         mode=policy.mode,
         pinned=pinned,
+        corpus=None if corpus is None else CorpusPin(corpus.key, corpus.declaration_sha256),
     )
 
 

@@ -27,7 +27,6 @@ from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import Corrupt, Rejected
 from chancery.release.domain.documents import (
     Document,
-    document_entry,
     pin_of,
     quote_fact,
     reference_of,
@@ -93,7 +92,7 @@ def gathered_pins(scope: Scope, gathered: RunGathered) -> tuple[Pinned, ...]:
     """
     pins: dict[tuple[str, str], Pinned] = {}
     for passage in gathered.passages:
-        entry = document_entry(scope, passage.key)
+        entry = scope.document(passage.key)
         if (
             entry is None
             or entry.revision != passage.revision
@@ -137,7 +136,7 @@ def entries_used(
     datasets = {(each.key, each.snapshot) for each in gathered.measures}
     for selection in selections:
         if isinstance(selection, ProposedQuote):
-            entry = document_entry(scope, selection.key)
+            entry = scope.document(selection.key)
             revision = selection.revision
             known = (selection.key, revision, selection.part_id) in parts
         else:

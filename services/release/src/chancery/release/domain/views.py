@@ -7,13 +7,20 @@ from dataclasses import replace
 
 from chancery.authority.access import ColumnView
 from chancery.authority.names import AggregateRef
-from chancery.authority.states import DatasetState, ResourceState, SourceState
+from chancery.authority.states import DatasetState, FileState, SourceState
 from chancery.events.authority import Measure
-from chancery.events.queries import PinnedRevision, ResourceView
+from chancery.events.queries import IndexState, PinnedRevision, ResourceView
 from chancery.evidence.coverage import CoverageReport
 from chancery.kernel.canonical import Json
 from chancery.kernel.clock import to_text
-from chancery.release.domain.admission import Resource, index_state
+from chancery.release.domain.entries import (
+    Resource,
+    Usable,
+    index_state,
+    kind_of,
+    name_of,
+    title_of,
+)
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.runs import Run
 
@@ -21,8 +28,7 @@ from chancery.release.domain.runs import Run
 def resource_view(resource: Resource, view: ColumnView | None = None) -> ResourceView:
     """Return what a reader may know of a source or dataset; of a dataset, as `view` lets them."""
     state = resource.state
-    assert state is not None
-    serving = state.serving
+    assert isinstance(state, SourceState | DatasetState)
     is_source = isinstance(state, SourceState)
     return ResourceView(
         kind="source" if is_source else "dataset",
@@ -33,14 +39,22 @@ def resource_view(resource: Resource, view: ColumnView | None = None) -> Resourc
         date=state.date if is_source else None,
         revision=len(state.revisions),
         withdrawn=state.withdrawn,
-        state=None if serving is None else index_state(_entry_of(resource)),
+        state=serving_state(resource),
         measures=() if is_source else _measures(state, view),
     )
 
 
+def serving_state(resource: Resource) -> IndexState | None:
+    """Return the index state of what serves, or None when nothing does."""
+    state = resource.state
+    if state is None or state.serving is None:
+        return None
+    return index_state(_entry_of(resource))
+
+
 def pinned_revision(
     ref: AggregateRef,
-    state: ResourceState,
+    state: Usable,
     revision: int,
     *,
     entry: IndexEntry | None,
@@ -50,19 +64,18 @@ def pinned_revision(
     published = state.revisions[revision - 1]
     if entry is not None and entry.content_sha256 != published.content_sha256:
         entry = None
-    if state.withdrawn:
+    if _is_withdrawn(state):
         entry = None if entry is None else replace(entry, ready=None, extractions=())
     serves = revision == state.serving
     pinned = None
     if entry is not None:
         pinned = entry.ready if serves else next(iter(entry.extractions), None)
     reason = None if entry is None else entry.reason
-    is_source = isinstance(state, SourceState)
     return PinnedRevision(
-        kind="source" if is_source else "dataset",
+        kind=kind_of(state),
         key=ref.id,
-        id=state.source_id if is_source else state.dataset_id,
-        title=state.title,
+        id=name_of(ref, state),
+        title=title_of(state),
         revision=revision,
         content_sha256=published.content_sha256,
         media_type=published.media_type,
@@ -113,5 +126,9 @@ def _entry_of(resource: Resource) -> IndexEntry | None:
     return entry if entry.content_sha256 == served else None
 
 
-def _why_not_serving(state: ResourceState) -> str:
-    return "withdrawn" if state.withdrawn else "superseded"
+def _is_withdrawn(state: Usable) -> bool:
+    return state.deleted if isinstance(state, FileState) else state.withdrawn
+
+
+def _why_not_serving(state: Usable) -> str:
+    return "withdrawn" if _is_withdrawn(state) else "superseded"

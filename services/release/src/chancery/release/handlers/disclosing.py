@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
-from chancery.authority.access import may_read
-from chancery.authority.names import principal_ref, tenant_ref, workspace_ref
 from chancery.authority.release import (
     Allow,
     Deny,
@@ -14,11 +12,11 @@ from chancery.authority.release import (
     decide_disclosure,
     disclosure_set,
 )
-from chancery.authority.states import PrincipalState, TenantState, WorkspaceState
 from chancery.events.requests import Caller
 from chancery.release.domain.releases import Release
 from chancery.release.domain.runs import PolicyPin, Run, release_request
 from chancery.release.handlers.gate import Gate, Visitor, not_found
+from chancery.release.handlers.reading import is_readable
 from chancery.release.ports.stores import AuthorityReads, ReleaseStore, RunStore
 
 
@@ -83,18 +81,7 @@ class Discloser:
         later = await self.reader.published_after(
             release.tenant, release.workspace_id, release.cut_sequence
         )
-        snapshot, caller = disclosure.visitor.snapshot, disclosure.visitor.caller
-        return any(
-            not each.frozen
-            and may_read(
-                snapshot.typed(tenant_ref(caller.tenant), TenantState),
-                snapshot.typed(workspace_ref(release.workspace_id), WorkspaceState),
-                snapshot.typed(principal_ref(caller.principal), PrincipalState),
-                each.state,
-                principal_id=caller.principal,
-            )
-            for each in later
-        )
+        return any(is_readable(disclosure.visitor, each) for each in later)
 
 
 def _request(run: Run, release: Release | None, caller: Caller) -> ReleaseRequest:

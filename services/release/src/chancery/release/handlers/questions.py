@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chancery.authority.access import ColumnView, column_view, has_right, may_read, role_in
-from chancery.authority.names import (
-    AggregateRef,
-    dataset_ref,
-    policy_ref,
-    principal_ref,
-    source_ref,
-    tenant_ref,
-    workspace_ref,
-)
+from chancery.authority.access import ColumnView, column_view, has_right, role_in
+from chancery.authority.names import policy_ref, principal_ref, workspace_ref
 from chancery.authority.policies import effective_policy, policy_hash
-from chancery.authority.states import (
-    DatasetState,
-    PrincipalState,
-    TenantState,
-    WorkspaceState,
-)
+from chancery.authority.states import DatasetState, ItemState, PrincipalState, SourceState
 from chancery.events.queries import (
     CredentialView,
     DatasetScope,
@@ -35,9 +22,10 @@ from chancery.events.queries import (
     WhoAmI,
 )
 from chancery.events.requests import Request
-from chancery.release.domain.admission import Resource
+from chancery.release.domain.entries import Resource
 from chancery.release.domain.views import pinned_revision, resource_view
 from chancery.release.handlers.gate import Gate, Visitor, not_found, policy_in, require_member
+from chancery.release.handlers.reading import Reading, readable_versions
 from chancery.release.ports.stores import AuthorityReads
 
 
@@ -45,8 +33,17 @@ from chancery.release.ports.stores import AuthorityReads
 class Questions:
     """Handlers of the queries that disclose no answer."""
 
-    gate: Gate
-    reader: AuthorityReads
+    reading: Reading
+
+    @property
+    def gate(self) -> Gate:
+        """Return the way in."""
+        return self.reading.gate
+
+    @property
+    def reader(self) -> AuthorityReads:
+        """Return the reads of the projections."""
+        return self.reading.reader
 
     async def identity(self, request: Request[WhoAmI]) -> Identity:
         """Tell the caller who they are."""
@@ -60,41 +57,54 @@ class Questions:
         )
 
     async def authorise(self, request: Request[OfResource]) -> PinnedRevision:
-        """Pin the exact revision that the caller may read."""
-        visitor, resource = await self._resource(request)
+        """Pin the exact revision that the caller may read; of an item, its evidence as well."""
+        visitor, resource = await self.reading.resource(request)
         state = resource.state
         assert state is not None
         revision = request.body.revision or state.serving or len(state.revisions)
         if not 1 <= revision <= len(state.revisions):
             raise not_found("revision")
+        if isinstance(state, ItemState):
+            await self._require_evidence(visitor, resource, state, revision)
         entry = resource.entry
         if revision != state.serving:
             entry = await self.reader.index_entry(request.caller.tenant, resource.ref, revision)
         view = _view_of(visitor, resource)
         pinned = pinned_revision(resource.ref, state, revision, entry=entry, view=view)
-        role = role_in(visitor.principal, state.workspace_id)
-        if view is None or pinned.state != "failed" or has_right(role, "publisher"):
+        if not isinstance(state, DatasetState) or pinned.state != "failed":
+            return pinned
+        if has_right(role_in(visitor.principal, state.workspace_id), "publisher"):
             return pinned
         # Why a table could not be made can tell of columns and rules that a reader does not see.
         return pinned.model_copy(update={"reason": None, "field": None})
 
+    async def _require_evidence(
+        self, visitor: Visitor, resource: Resource, item: ItemState, version: int
+    ) -> None:
+        """Refuse a version whose evidence the caller may not read, as one that does not exist."""
+        known = await self.reading.known_roots(visitor, item.workspace_id, (resource,))
+        if version not in readable_versions(item, known) or not item.admissible(version):
+            raise not_found("item")
+
     async def sources(self, request: Request[OfWorkspace]) -> ResourceList:
         """List the sources of a workspace that the caller may read."""
         visitor = await self._member(request)
-        found = await self._readable(visitor, request.body.workspace_id, "source")
+        found = await self.reading.workspace(visitor, request.body.workspace_id, "source")
         views = [resource_view(each) for each in found]
         return ResourceList(resources=tuple(sorted(views, key=lambda view: view.id)))
 
     async def source(self, request: Request[OfResource]) -> ResourceView:
         """Tell what a reader may know of a source or dataset."""
-        visitor, resource = await self._resource(request)
+        visitor, resource = await self.reading.resource(request)
+        if not isinstance(resource.state, SourceState | DatasetState):
+            raise not_found(request.body.kind)
         return resource_view(resource, _view_of(visitor, resource))
 
     async def datasets(self, request: Request[OfWorkspace]) -> DatasetScope:
         """Pin every dataset that serves and that the caller may query."""
         visitor = await self._member(request)
         pins: list[PinnedRevision] = []
-        for each in await self._readable(visitor, request.body.workspace_id, "dataset"):
+        for each in await self.reading.workspace(visitor, request.body.workspace_id, "dataset"):
             state = each.state
             view = _view_of(visitor, each)
             if state is None or state.serving is None or view is None:
@@ -144,51 +154,11 @@ class Questions:
         require_member(visitor, workspace_id)
         return visitor
 
-    async def _resource(self, request: Request[OfResource]) -> tuple[Visitor, Resource]:
-        """Return a resource that the caller may read.
-
-        Raises:
-            NotFound: it does not exist, or the caller may not know that it does.
-        """
-        body = request.body
-        ref = resource_ref(body)
-        visitor = await self.gate.enter(request.caller, (workspace_ref(body.workspace_id),))
-        found = await self.reader.resources(request.caller.tenant, body.workspace_id, (ref,))
-        readable = [each for each in found if is_readable(visitor, each)]
-        if not readable:
-            raise not_found(body.kind)
-        return visitor, readable[0]
-
-    async def _readable(self, visitor: Visitor, workspace_id: str, kind: str) -> list[Resource]:
-        kinds = ("source",) if kind == "source" else ("dataset",)
-        found = await self.reader.workspace(visitor.caller.tenant, workspace_id, kinds)
-        return [each for each in found if is_readable(visitor, each)]
-
 
 def _view_of(visitor: Visitor, resource: Resource) -> ColumnView | None:
-    """Return what the caller does not see of a dataset; there is nothing of this kind else."""
+    """Return what the caller does not see of a dataset; of others there is nothing hidden."""
     state = resource.state
-    role = None if state is None else role_in(visitor.principal, state.workspace_id)
-    return column_view(state, role) if isinstance(state, DatasetState) and role else None
-
-
-def resource_ref(body: OfResource) -> AggregateRef:
-    """Return the aggregate that a question about a resource means."""
-    if body.kind == "source":
-        return source_ref(body.workspace_id, body.resource_id)
-    return dataset_ref(body.workspace_id, body.resource_id)
-
-
-def is_readable(visitor: Visitor, resource: Resource) -> bool:
-    """Tell whether the caller may know of a resource now; whether it serves is another question."""
-    state = resource.state
-    if state is None or resource.frozen:
-        return False
-    snapshot = visitor.snapshot
-    return may_read(
-        snapshot.typed(tenant_ref(visitor.caller.tenant), TenantState),
-        snapshot.typed(workspace_ref(state.workspace_id), WorkspaceState),
-        visitor.principal,
-        state,
-        principal_id=visitor.caller.principal,
-    )
+    if not isinstance(state, DatasetState):
+        return None
+    role = role_in(visitor.principal, state.workspace_id)
+    return None if role is None else column_view(state, role)

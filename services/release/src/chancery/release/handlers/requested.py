@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
@@ -15,16 +16,18 @@ from chancery.bus.publish import Outgoing, publish_message
 from chancery.events.codec import decode, encode
 from chancery.events.commands import PostMessage
 from chancery.events.envelope import Event
-from chancery.events.run import RunAdmitted, RunRequested
+from chancery.events.run import AskedCorpus, RunAdmitted, RunRequested
 from chancery.events.topology import run_subject
 from chancery.evidence.coverage import coverage
+from chancery.evidence.references import CorpusReference
 from chancery.evidence.scope import ScopeEntry, build_scope
 from chancery.kernel.clock import Clock
 from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import random_id
-from chancery.release.domain.admission import Admitted, NotAdmitted, Question, Resource, admit
+from chancery.release.domain.admission import Admitted, NotAdmitted, Question, admit
 from chancery.release.domain.conversations import Message
 from chancery.release.domain.drafts import Ground, draft_refusal
+from chancery.release.domain.entries import Resource, roots_of
 from chancery.release.domain.runs import PolicyPin, Run
 from chancery.release.domain.snapshot import Snapshot
 from chancery.release.domain.stages import stage_event
@@ -82,7 +85,9 @@ class AdmitRun:
 
     async def _admit(self, run: Run, question: Question, snapshot: Snapshot) -> Run | None:
         """Return the run as admitted, or None when it has ended here or moved on."""
-        result = admit(question, snapshot, await self._resources(question))
+        resources = await self._resources(question)
+        roots = await self._roots(question, resources)
+        result = admit(question, snapshot, resources, roots)
         if isinstance(result, NotAdmitted):
             await self._refuse(run, question, snapshot, result)
             return None
@@ -94,12 +99,28 @@ class AdmitRun:
         return await self.runs.read(run.tenant, run.run_id)
 
     async def _resources(self, question: Question) -> tuple[Resource, ...]:
-        place = (question.tenant, question.workspace_id)
-        if question.mode == "rlm" or question.items or question.files:
+        """Return what was selected, or everything of the workspace that the mode searches."""
+        if question.mode == "rlm":
             return ()
-        if question.selected:
-            return await self.reader.resources(*place, question.selected)
-        return await self.reader.workspace(*place, question.kinds)
+        if not question.selected:
+            return await self.reader.workspace(
+                question.tenant, question.workspace_id, question.kinds
+            )
+        here, own = question.selected_here, question.selected_files
+        found = await self.reader.resources(question.tenant, question.workspace_id, here)
+        if not own:
+            return found
+        return (*found, *await self.reader.resources(question.tenant, question.principal, own))
+
+    async def _roots(
+        self, question: Question, resources: Sequence[Resource]
+    ) -> tuple[Resource, ...]:
+        """Return the evidence of the items among `resources` that is not among them itself."""
+        missing = roots_of(resources) - {each.ref for each in resources}
+        if not missing:
+            return ()
+        place = (question.tenant, question.workspace_id)
+        return await self.reader.resources(*place, sorted(missing))
 
     async def _admission(
         self, run: Run, question: Question, snapshot: Snapshot, result: Admitted
@@ -123,6 +144,7 @@ class AdmitRun:
             barrier=snapshot.checkpoint,
             index_sequence=_index_sequence(result.entries),
             selected=bool(question.selected),
+            corpus=_asked(result.corpus),
         )
         event = stage_event(run, "admitted", data, at=self.clock.now())
         return encode(event), policy_hash(policy)
@@ -182,6 +204,12 @@ def _repeats(asked: RunRequested, run: Run, message: Message) -> bool:
     selection = (asked.sources, asked.items, asked.datasets, asked.files)
     recorded_selection = (posted.sources, posted.items, posted.datasets, posted.files)
     return (place, wish, selection) == (recorded, recorded_wish, recorded_selection)
+
+
+def _asked(corpus: CorpusReference | None) -> AskedCorpus | None:
+    if corpus is None:
+        return None
+    return AskedCorpus(id=corpus.id, key=corpus.key, declaration_sha256=corpus.declaration_sha256)
 
 
 def _index_sequence(entries: tuple[ScopeEntry, ...]) -> int:

@@ -10,9 +10,10 @@ from chancery.events.requests import Request
 from chancery.events.run import Bounds
 from chancery.events.search import REVISIONS_MAX, SearchRevision, SearchScope, SearchScopeOf
 from chancery.kernel.errors import Rejected
-from chancery.release.domain.admission import Question, Resource, is_usable, scope_entry
+from chancery.release.domain.admission import Question, request_of
+from chancery.release.domain.entries import Resource, judge, scope_entry
 from chancery.release.handlers.gate import Gate, Visitor, not_found, require_member
-from chancery.release.handlers.questions import is_readable
+from chancery.release.handlers.reading import is_readable
 from chancery.release.ports.stores import AuthorityReads
 
 
@@ -64,10 +65,9 @@ def _eligible(
         mode="rag",
         bounds=Bounds(),
     )
+    judged = judge(snapshot, request_of(question, snapshot), resources)
     entries = [
-        scope_entry(snapshot, question, each)
-        for each in resources
-        if is_usable(question, snapshot, each)
+        scope_entry(snapshot, caller.principal, each) for each in resources if judged.allows(each)
     ]
     return tuple(
         SearchRevision(

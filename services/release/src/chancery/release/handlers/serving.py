@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from chancery.events import commands, queries, search
+from chancery.events import commands, corpora, queries, search
 from chancery.events.topology import command_subject, query_subject
 from chancery.release.handlers.commands import Commands
+from chancery.release.handlers.corpora import Corpora
 from chancery.release.handlers.disclosures import Disclosures
 from chancery.release.handlers.event_rows import RowsOfRun
+from chancery.release.handlers.knowledge import Knowledge
 from chancery.release.handlers.questions import Questions
 from chancery.release.handlers.retrying import Retrying
 from chancery.release.handlers.searching import Searching
 from chancery.release.ports import Responders
+
+
+def serve_knowledge(service: Responders, handlers: Knowledge, asking: Corpora) -> None:
+    """Answer everything about curated items, private files and corpora."""
+    service.responder(query_subject("release", "items"), queries.OfWorkspace, handlers.items)
+    service.responder(query_subject("release", "item"), queries.OfResource, handlers.item)
+    service.responder(query_subject("release", "files"), queries.OwnFiles, handlers.files)
+    service.responder(query_subject("release", "corpus"), queries.OfCorpus, handlers.corpus)
+    service.responder(query_subject("release", "corpus-record"), corpora.OfRecord, handlers.record)
+    service.responder(query_subject("release", "corpus-run"), corpora.OfCorpusRun, asking.run)
+    service.responder(
+        query_subject("release", "available"), corpora.OfCorpusAnswer, asking.available
+    )
+    service.responder(command_subject("release", "ask-corpus"), corpora.AskCorpus, asking.ask)
 
 
 def serve_commands(service: Responders, handlers: Commands, retry: Retrying) -> None:

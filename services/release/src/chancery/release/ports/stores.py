@@ -13,14 +13,15 @@ from chancery.authority.names import AggregateRef
 from chancery.events.index import ResourceKind
 from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.kernel.canonical import Json
-from chancery.release.domain.admission import Resource
 from chancery.release.domain.conversations import Asked, Conversation, Message, Posting
+from chancery.release.domain.documents import Document
 from chancery.release.domain.drafts import Draft
+from chancery.release.domain.entries import Resource
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.releases import Release
 from chancery.release.domain.runs import Generation, Overdue, Retry, Run, Told
 from chancery.release.domain.sealing import Cut, Judged, Sealable
-from chancery.release.domain.selection import Document, Evidence, Pin, Selection
+from chancery.release.domain.selection import Evidence, Pin, Selection
 from chancery.release.domain.snapshot import Snapshot
 
 
@@ -34,13 +35,13 @@ class AuthorityReads(Protocol):
     async def resources(
         self, tenant: str, workspace_id: str, refs: Sequence[AggregateRef]
     ) -> tuple[Resource, ...]:
-        """Return those of `refs` that exist in the workspace."""
+        """Return those of `refs` that exist in the workspace; a file's is its owner."""
         ...
 
     async def workspace(
         self, tenant: str, workspace_id: str, kinds: Iterable[ResourceKind]
     ) -> tuple[Resource, ...]:
-        """Return every source and dataset of the workspace of these kinds, by kind and key."""
+        """Return everything of the workspace of these kinds, by kind and key."""
         ...
 
     async def index_entry(self, tenant: str, ref: AggregateRef, revision: int) -> IndexEntry | None:

@@ -36,7 +36,7 @@ JOIN release.cut AS k
   ON k.tenant = r.tenant AND k.table_set = l.table_set AND k.sequence = r.sequence;
 
 -- name: read_workspace
--- Every source and dataset of a workspace ($3: of these kinds) with the index entry that serves.
+-- Everything of a workspace ($3: of these kinds) with the index entry that serves.
 SELECT a.kind, a.id, a.sequence, a.frozen, a.state::text AS state, i.entry::text AS entry
 FROM release.live_set AS l
 JOIN release.aggregate AS a
@@ -50,7 +50,7 @@ WHERE l.projection = 'authority'
 ORDER BY a.kind, a.id;
 
 -- name: read_resources
--- The named sources and datasets of a workspace with the index entry that serves.
+-- The named things of a workspace (of a file: its owner) with the index entry that serves.
 SELECT a.kind, a.id, a.sequence, a.frozen, a.state::text AS state, i.entry::text AS entry
 FROM release.live_set AS l
 JOIN unnest($3::text[], $4::text[]) AS r (kind, id) ON true
@@ -83,13 +83,13 @@ WHERE l.projection = 'authority' AND a.state -> 'credentials' ? $2
 LIMIT 1;
 
 -- name: read_later_publications
--- Sources and datasets of a workspace that were published again after a position, newest
+-- Sources, datasets and items of a workspace that were published again after a position, newest
 -- first.
 SELECT a.kind, a.id, a.frozen, a.state::text AS state
 FROM release.live_set AS l
 JOIN release.aggregate AS a
   ON a.tenant = $1 AND a.table_set = l.table_set AND a.workspace_id = $2
- AND a.kind IN ('source', 'dataset') AND a.published > $3
+ AND a.kind IN ('source', 'dataset', 'item') AND a.published > $3
 WHERE l.projection = 'authority'
 ORDER BY a.published DESC, a.kind, a.id
 LIMIT 1000;
