@@ -51,3 +51,16 @@ async def test_what_runs_for_long_lets_what_is_short_go_first() -> None:
             query.cancel()
 
     assert began == usual
+
+
+async def test_workers_are_forked_from_a_process_of_a_single_thread() -> None:
+    """A fork of several threads could inherit a lock that nobody releases."""
+    async with WorkerPool() as pool:
+        await pool.query("select 1", [])
+        pid = await eventually(lambda: pool.spare_pid)
+        assert pid is not None
+        template = psutil.Process(pid).parent()
+
+        assert template is not None
+        assert "chancery.tabular.template" in template.cmdline()
+        assert template.num_threads() == 1

@@ -30,7 +30,8 @@ class Limits:
     convert_s: float = 60.0
     queue_s: float = 30.0
     memory_bytes: int = 512 * 1024 * 1024
-    address_space_bytes: int = 4 * 1024 * 1024 * 1024
+    address_space_bytes: int = 2 * 1024 * 1024 * 1024
+    convert_address_space_bytes: int = 4 * 1024 * 1024 * 1024
     message_bytes_max: int = 256 * 1024 * 1024
 
 
@@ -135,6 +136,7 @@ def convert_job(
         "format": file_format,
         "declared": {name: each.type for name, each in declared.items()},
         **_limits_json(limits, limits.convert_s),
+        "address_space_bytes": limits.convert_address_space_bytes,
     }
     return [canonical_bytes(header), data]
 
