@@ -48,6 +48,8 @@ chaos: setup ## run the tests that kill, pause and partition parts
 
 bench: setup ## measure speed and memory; writes JSON to bench-results
 	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench.search
+	@$(BIN)/python -m tests.bench.publish
 
 quality: setup ## measure the selection of evidence; writes JSON to bench-results
 	@$(BIN)/python -m tests.quality
