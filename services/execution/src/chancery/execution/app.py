@@ -23,7 +23,7 @@ from chancery.store.pool import PoolLimits, open_pool
 from chancery.tabular.pool import WorkerPool
 
 LIMITS = PoolLimits(connections_max=4)
-ARRIVED_MAX = 256
+ARRIVED_MAX = 512
 """The statements that are here at a time; what one principal has of them is bounded apart."""
 
 

@@ -22,7 +22,7 @@ class TurnLimits:
 
     running: int = 5
     running_each: int = 2
-    held_each: int = 16
+    held_each: int = 32
     wait_s: float = 25.0
 
 
