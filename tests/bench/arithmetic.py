@@ -68,6 +68,33 @@ def ratio(real: Summary, skeleton: Summary) -> float:
     return round(real["p50_ms"] / skeleton["p50_ms"], 2)
 
 
+def rate(count: int, seconds: float) -> float:
+    """Return how many there were per second.
+
+    Raises:
+        ValueError: when there was no time for them.
+    """
+    if seconds <= 0:
+        message = "a rate needs a time above 0"
+        raise ValueError(message)
+    return count / seconds
+
+
+def median_share(ours: Sequence[float], beside: Sequence[float]) -> float:
+    """Return the median of the quotients of rates that were measured by turns.
+
+    Raises:
+        ValueError: when there are none, or not as many of each.
+    """
+    if not ours or len(ours) != len(beside):
+        message = "a share needs as many rates of the one as of the other"
+        raise ValueError(message)
+    shares = sorted(each / other for each, other in zip(ours, beside, strict=True))
+    middle = len(shares) // 2
+    found = shares[middle] if len(shares) % 2 else (shares[middle - 1] + shares[middle]) / 2
+    return round(found, 3)
+
+
 def stages(traces: Mapping[str, Sequence[Span]]) -> list[Stage]:
     """Return the median start and duration of each span name over `traces`, in order of start.
 

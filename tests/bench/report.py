@@ -6,7 +6,10 @@ import os
 import platform
 from collections.abc import Iterator, Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Final, TypedDict
+
+from pydantic import TypeAdapter
 
 from tests.bench.arithmetic import Stage, Summary
 from tests.bench.memory import Memory
@@ -67,6 +70,12 @@ def about(command: str, postgres: str) -> About:
         postgres=postgres,
         packages={name: metadata.version(name) for name in _PACKAGES},
     )
+
+
+def write(report: Mapping[str, object], out: Path) -> None:
+    """Write a report as JSON."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(TypeAdapter(object).dump_json(report, indent=2) + b"\n")
 
 
 def render(report: Report) -> str:

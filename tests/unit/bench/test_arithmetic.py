@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.bench.arithmetic import Span, Summary, percentile, ratio, stages, summary
+from tests.bench.arithmetic import (
+    Span,
+    Summary,
+    median_share,
+    percentile,
+    rate,
+    ratio,
+    stages,
+    summary,
+)
 from tests.bench.spans import Line, sealed_traces
 
 durations = st.lists(st.floats(0.001, 100, allow_nan=False), min_size=1, max_size=60)
@@ -54,6 +63,43 @@ def test_a_ratio_is_of_the_medians() -> None:
     assert ratio(timed(50), timed(20)) == 2.5
     with pytest.raises(ValueError, match="no time"):
         ratio(timed(50), timed(0))
+
+
+def test_a_rate_is_per_second() -> None:
+    assert rate(10, 4) == 2.5
+    with pytest.raises(ValueError, match="above 0"):
+        rate(1, 0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "beside", "expected"),
+    [
+        ([1.0], [4.0], 0.25),
+        ([1.0, 9.0, 3.0], [2.0, 10.0, 4.0], 0.75),
+        ([1.0, 3.0], [2.0, 4.0], 0.625),
+    ],
+)
+def test_a_share_is_the_median_of_what_was_measured_by_turns(
+    ours: list[float], beside: list[float], expected: float
+) -> None:
+    assert median_share(ours, beside) == expected
+
+
+@given(pairs=st.lists(st.tuples(st.floats(1, 100), st.floats(1, 100)), min_size=1))
+def test_a_share_lies_between_the_shares_of_its_turns(pairs: list[tuple[float, float]]) -> None:
+    shares = [ours / beside for ours, beside in pairs]
+
+    found = median_share([ours for ours, _ in pairs], [beside for _, beside in pairs])
+
+    assert min(shares) - 0.001 <= found <= max(shares) + 0.001
+
+
+@pytest.mark.parametrize(("ours", "beside"), [([], []), ([1.0], [1.0, 2.0])])
+def test_a_share_of_turns_that_do_not_pair_is_refused(
+    ours: list[float], beside: list[float]
+) -> None:
+    with pytest.raises(ValueError, match="as many"):
+        median_share(ours, beside)
 
 
 def test_stages_are_medians_in_order_of_their_start() -> None:

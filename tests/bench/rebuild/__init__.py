@@ -1,0 +1,1 @@
+"""Measures rebuilding a projection beside reading alone and beside another library."""

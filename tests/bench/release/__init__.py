@@ -1,0 +1,1 @@
+"""Measures release: sealing, disclosing, and both while the log is busy."""
