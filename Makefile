@@ -48,13 +48,10 @@ chaos: setup ## run the tests that kill, pause and partition parts
 
 bench: setup ## measure speed and memory; writes JSON to bench-results
 	@$(BIN)/python -m tests.bench
-<<<<<<< /tmp/tmpppy6ofpz/a
 	@$(BIN)/python -m tests.bench.release
 	@$(BIN)/python -m tests.bench.rebuild
-=======
 	@$(BIN)/python -m tests.bench.search
 	@$(BIN)/python -m tests.bench.publish
->>>>>>> /tmp/tmpppy6ofpz/c
 
 quality: setup ## measure the selection of evidence; writes JSON to bench-results
 	@$(BIN)/python -m tests.quality
