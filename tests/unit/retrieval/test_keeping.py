@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from chancery.kernel.errors import Unavailable
+from chancery.retrieval.adapters.checkpoint import FORMAT
 from chancery.retrieval.adapters.folders import IndexFolders
 from chancery.retrieval.adapters.tenant_indexes import TenantIndexes
 from chancery.retrieval.domain.entries import Pin
@@ -154,6 +155,34 @@ async def test_a_switch_that_was_cut_is_finished_at_the_next_start(
     assert found(kept, pin) == {pin.number}
     assert not folders.beside.exists()
     assert not (folders.live / "due").exists()
+
+
+async def test_an_index_of_another_format_is_searched_until_a_new_one_takes_its_place(
+    tmp_path: Path, folders: IndexFolders
+) -> None:
+    world = World(tmp_path)
+    pin = await world.document("a", "service reviews")
+    first = keeping(world, folders)
+    async with running(first):
+        await eventually(lambda: first.following.position == 1)
+    file = folders.live / "checkpoint.json"
+    written = file.read_text("utf-8")
+    file.write_text(written.replace(f'"format":{FORMAT}', '"format":0'), "utf-8")
+    world.blobs.away.add(TENANT)
+
+    kept = keeping(world, folders)
+    with pytest.raises(Unavailable):
+        await kept.run()
+    meanwhile = found(kept, pin)
+    outdated = folders.checkpoint(folders.live).is_outdated()
+    world.blobs.away.clear()
+    again = keeping(world, folders)
+    async with running(again):
+        await eventually(lambda: not folders.wish.exists())
+        await eventually(lambda: found(again, pin) == {pin.number})
+
+    assert (meanwhile, outdated) == ({pin.number}, True)
+    assert not folders.checkpoint(folders.live).is_outdated()
 
 
 async def test_a_rebuild_that_fails_leaves_what_is_searched(

@@ -33,8 +33,11 @@ class IndexFolders:
         return self.live.with_name(f"{self.live.name}-rebuild")
 
     def checkpoint(self, folder: Path) -> FileCheckpoint:
-        """Return where the reader of a folder's indexes keeps its mark."""
-        return FileCheckpoint(folder / "checkpoint.json")
+        """Return where the reader of a folder's indexes keeps its mark.
+
+        What is searched may be of an older format until another one takes its place.
+        """
+        return FileCheckpoint(folder / "checkpoint.json", keeps_format=folder == self.live)
 
     def is_wished(self) -> bool:
         """Tell whether somebody asked for a rebuild."""
@@ -49,12 +52,14 @@ class IndexFolders:
         self.wish.unlink(missing_ok=True)
 
     def settle(self) -> None:
-        """Finish a switch that is due; there is nothing to do at most starts."""
+        """Finish a switch that is due, and wish for a rebuild of an index of another format."""
         if (self.beside / _DUE).exists():
             shutil.rmtree(self.live, ignore_errors=True)
             self.beside.rename(self.live)
             _sync(self.live.parent)
         (self.live / _DUE).unlink(missing_ok=True)
+        if self.checkpoint(self.live).is_outdated():
+            self.wish.touch()
 
 
 def _sync(folder: Path) -> None:
