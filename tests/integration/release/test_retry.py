@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import asyncpg
 import pytest
 
 from chancery.authority.names import principal_ref
@@ -240,3 +241,53 @@ async def test_only_the_one_who_asked_may_ask_again_and_only_with_access(world: 
     stored = await last_message(world.bus, RUNS, run_subject(TENANT, run_id, "admitted"))
     assert stored is not None
     assert [generation for generation, _ in await receipts(world, run_id)] == [1]
+
+
+async def reset_contexts(world: World, run_id: str) -> list[str | None]:
+    async with connect_database(world.database.superuser_dsn, name="test") as db:
+        rows = await db.fetch(
+            "SELECT reset_context FROM release.release WHERE run_id = $1 ORDER BY generation",
+            run_id,
+        )
+    return [row["reset_context"] for row in rows]
+
+
+@pytest.mark.req("KO-13", "KO-14")
+async def test_a_refusal_without_a_model_generation_is_unique_in_its_reset_context(
+    world: World,
+) -> None:
+    source = await world.publish_source("handbook", TEXT)
+    requested = await world.post(mode="rlm")
+    run_id = requested.run_id
+    await world.tell(run_id, "requested", requested)
+    first = await world.ended(run_id)
+    await world.retry(run_id)
+
+    async def refused_again() -> bool:
+        return parse((await world.document("answer", run_id)).json_text)["generation"] == 2
+
+    await eventually(refused_again)
+    await world.ended(run_id)
+    second = await world.document("answer", run_id)
+    contexts = await reset_contexts(world, run_id)
+
+    assert len(set(contexts)) == 2
+    assert [parse(each.json_text)["reset_context"] for each in (first, second)] == contexts
+    copy = (
+        "INSERT INTO release.release (tenant, release_id, run_id, generation, kind, outcome,"
+        " workspace_id, principal, cut_sequence, decided_at, language, request, citations, cards,"
+        " reset_context) SELECT tenant, $2, run_id, 9, kind, outcome, workspace_id, principal,"
+        " cut_sequence, decided_at, language, request, citations, cards, $3"
+        " FROM release.release WHERE run_id = $1 AND generation = 1"
+    )
+    async with connect_database(world.database.dsn("release"), name="test") as db:
+        with pytest.raises(asyncpg.UniqueViolationError):
+            await db.execute(copy, run_id, "another", contexts[0])
+        # The control: in a context of its own it is taken.
+        assert await db.execute(copy, run_id, "another", "a-context-of-its-own") == "INSERT 0 1"
+    # A refusal of what a selector proposed has a model generation and needs no context.
+    proposed = await world.ask()
+    await world.gather(await world.admitted(proposed), source)
+    await world.propose(await world.admitted(proposed))
+    assert "reset_context" not in parse((await world.ended(proposed)).json_text)
+    assert await reset_contexts(world, proposed) == [None]

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from chancery.events.authority import Language
 from chancery.evidence.answer import Answer
-from chancery.evidence.receipt import Receipt
+from chancery.evidence.receipt import Receipt, ReceiptCore
 from chancery.evidence.record import Record
 from chancery.evidence.texts import withheld_notice
 from chancery.kernel.canonical import Json
 from chancery.kernel.clock import to_text
+from chancery.kernel.ids import derived_id
 
 
 def sealed_document(receipt: Receipt, answer: Answer) -> Mapping[str, Json]:
@@ -38,11 +39,14 @@ def sealed_document(receipt: Receipt, answer: Answer) -> Mapping[str, Json]:
 def refused_document(receipt: Receipt, answer: Answer) -> Mapping[str, Json]:
     """Return the refusal; its explanation is the fixed text of the outcome.
 
-    Outcomes that tell nothing about the evidence carry a null coverage.
+    Outcomes that tell nothing about the evidence carry a null coverage. A refusal for which no
+    selector was asked names its reset context beside the generation.
     """
+    reset_context = reset_context_of(receipt.core)
     return {
         "run_id": receipt.core.run_id,
         "generation": receipt.core.generation,
+        **({} if reset_context is None else {"reset_context": reset_context}),
         "status": "refused",
         "outcome": receipt.core.outcome,
         "explanation": answer.text,
@@ -50,6 +54,13 @@ def refused_document(receipt: Receipt, answer: Answer) -> Mapping[str, Json]:
         "open_gaps": [],
         "receipt": receipt_handle(receipt),
     }
+
+
+def reset_context_of(core: ReceiptCore) -> str | None:
+    """Return the reset context of a refusal without a model generation; a retry has another one."""
+    if core.status != "refused" or core.selector is not None:
+        return None
+    return derived_id("reset-context", core.tenant, core.run_id, str(core.generation))
 
 
 def withheld_document(run_id: str, generation: int, language: Language) -> Mapping[str, Json]:

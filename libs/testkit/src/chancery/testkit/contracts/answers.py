@@ -49,6 +49,7 @@ class RefusedAnswer(_WithCoverage):
     """A run that ended without an answer; the explanation is the fixed text of its outcome."""
 
     status: Literal["refused"]
+    reset_context: Id | None = None
     outcome: Outcome
     explanation: str = Field(min_length=1)
 

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from chancery.attest.sealing import ReleaseKey
 from chancery.authority.release import ReleaseRequest
 from chancery.events.topology import release_subject
+from chancery.evidence.documents import reset_context_of
 from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.release.domain.releases import Release, unsealed
 from chancery.release.domain.sealing import SealedRows
@@ -131,6 +132,7 @@ def _release_columns(rows: SealedRows) -> _Row:
         canonical_bytes(request).decode(),
         len(draft.answer.citations),
         len(draft.answer.cards),
+        reset_context_of(draft.core),
     )
 
 

@@ -8,14 +8,15 @@ SELECT clock_timestamp();
 -- The heads of sealed or refused runs.
 INSERT INTO release.release
     (tenant, release_id, run_id, generation, kind, outcome, workspace_id, principal, cut_sequence,
-     decided_at, language, request, citations, cards)
+     decided_at, language, request, citations, cards, reset_context)
 SELECT u.tenant, u.release_id, u.run_id, u.generation, u.kind, u.outcome, u.workspace_id,
-       u.principal, u.cut_sequence, u.decided_at, u.language, u.request::jsonb, u.citations, u.cards
+       u.principal, u.cut_sequence, u.decided_at, u.language, u.request::jsonb, u.citations, u.cards,
+       u.reset_context
 FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::text[],
         $8::text[], $9::bigint[], $10::timestamptz[], $11::text[], $12::text[], $13::integer[],
-        $14::integer[])
+        $14::integer[], $15::text[])
     AS u (tenant, release_id, run_id, generation, kind, outcome, workspace_id, principal,
-          cut_sequence, decided_at, language, request, citations, cards);
+          cut_sequence, decided_at, language, request, citations, cards, reset_context);
 
 -- name: insert_children
 -- All that belongs to releases ($1, $2; a child names its own by place), their event rows, the ends
