@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -155,6 +156,22 @@ class TestLocalBlobs(BlobsContract):
         await blobs.put("t1", b"data")
 
         assert synced == [(tmp_path / "t1").stat().st_ino]
+
+    async def test_blobs_that_come_together_are_each_synced_and_share_their_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        blobs = LocalBlobs.at(tmp_path)
+        (tmp_path / "t1").mkdir()
+        synced = _record_syncs(monkeypatch)
+
+        hashes = await asyncio.gather(*(blobs.put("t1", b"%d" % n) for n in range(100)))
+
+        files = {(tmp_path / "t1" / each).stat().st_ino for each in hashes}
+        assert len(files) == 100
+        assert files <= set(synced)
+        folder = (tmp_path / "t1").stat().st_ino
+        assert synced[-1] == folder
+        assert synced.count(folder) < 50
 
     async def test_a_failed_write_leaves_nothing_behind(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,27 +2,30 @@
 
 obstore's own local store does not sync. Here a blob is written to a partial file, synced, renamed
 into place, and then its folder is synced, and so is each folder that had to be made: beside the
-file, since the disk does both in the time of one.
+file, since the disk does both in the time of one. Blobs that come together share the sync of their
+folder.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import SystemClock
-from chancery.kernel.errors import Unavailable
+from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.kernel.ids import random_id
 from chancery.store.blobs import blob_key, check_bytes, check_size, missing
+from chancery.store.lanes import Lanes
 
 T = TypeVar("T")
+W = TypeVar("W")
 
 OPERATION_TIMEOUT_S = 30.0
 """How long a caller waits for the disk."""
@@ -32,6 +35,26 @@ PARTIAL_AGE_MAX_S = 3600.0
 
 _PARTIAL = ".partial"
 _SYNCS_AT_ONCE = 4
+_READERS = 4
+_WRITERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    path: Path
+    sha256: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    root: Path
+    tenant: str
+    run: str | None
+    data: bytes
+
+
+_SYNCS: Executor = ThreadPoolExecutor(_SYNCS_AT_ONCE, "chancery-sync")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +62,6 @@ class LocalBlobs:
     """A `Blobs` over one folder."""
 
     root: Path
-    _syncs: Executor = field(
-        default_factory=lambda: ThreadPoolExecutor(_SYNCS_AT_ONCE, "chancery-sync"),
-        repr=False,
-        compare=False,
-    )
 
     @classmethod
     def at(cls, root: str | Path) -> LocalBlobs:
@@ -70,12 +88,12 @@ class LocalBlobs:
     async def get(self, tenant: str, sha256: str, *, limit: int) -> bytes:
         """Return the bytes; see `Blobs.get`."""
         path = self.root / blob_key(tenant, sha256, None)
-        return await _off_loop(lambda: _read(path, sha256, limit))
+        return await _in_time(_READS.do(_Read(path, sha256, limit)))
 
     async def get_run(self, tenant: str, run: str, sha256: str, *, limit: int) -> bytes:
         """Return the bytes of a run; see `Blobs.get_run`."""
         path = self.root / blob_key(tenant, sha256, run)
-        return await _off_loop(lambda: _read(path, sha256, limit))
+        return await _in_time(_READS.do(_Read(path, sha256, limit)))
 
     async def exists(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
         """Tell whether the blob is there; see `Blobs.exists`."""
@@ -88,20 +106,17 @@ class LocalBlobs:
         await _off_loop(lambda: _remove(path))
 
     async def _put(self, tenant: str, run: str | None, data: bytes) -> str:
-        partial = self.root / _PARTIAL / random_id()
-
-        def store() -> str:
-            sha256 = sha256_hex(data)
-            _write(self.root / blob_key(tenant, sha256, run), data, partial, self._syncs)
-            return sha256
-
-        return await _off_loop(store)
+        return await _in_time(_WRITES.do(_Write(self.root, tenant, run, data)))
 
 
 async def _off_loop(work: Callable[[], T]) -> T:
+    return await _in_time(asyncio.to_thread(work))
+
+
+async def _in_time(work: Awaitable[T]) -> T:
     with _translate_errors():
         async with asyncio.timeout(OPERATION_TIMEOUT_S):
-            return await asyncio.to_thread(work)
+            return await work
 
 
 @contextmanager
@@ -114,21 +129,48 @@ def _translate_errors() -> Generator[None]:
         raise Unavailable(message, code="blobs_unavailable") from error
 
 
-def _read(path: Path, sha256: str, limit: int) -> bytes:
+def _tried(work: Callable[[W], T], item: W) -> T | Exception:
     try:
-        with path.open("rb") as file:
-            check_size(os.fstat(file.fileno()).st_size, limit)
-            return check_bytes(file.read(limit + 1), sha256)
+        return work(item)
+    except (OSError, ChanceryError) as error:
+        return error
+
+
+def _read(asked: _Read) -> bytes:
+    try:
+        with asked.path.open("rb") as file:
+            check_size(os.fstat(file.fileno()).st_size, asked.limit)
+            return check_bytes(file.read(asked.limit + 1), asked.sha256)
     except FileNotFoundError as error:
-        raise missing(sha256) from error
+        raise missing(asked.sha256) from error
 
 
-def _write(path: Path, data: bytes, partial: Path, syncs: Executor) -> None:
+def _write_all(items: Sequence[_Write]) -> list[str | Exception]:
+    """Store each blob, then sync each folder once; one that cannot be stored fails alone."""
+    found = [_tried(_place, item) for item in items]
+    folders = {each.parent for each in found if isinstance(each, Path)}
+    synced = {folder: _tried(_sync_folder, folder) for folder in folders}
+    return [_outcome(each, synced) for each in found]
+
+
+def _outcome(found: Path | Exception, synced: Mapping[Path, Exception | None]) -> str | Exception:
+    if isinstance(found, Exception):
+        return found
+    return synced[found.parent] or found.name
+
+
+def _place(item: _Write) -> Path:
+    """Put a blob where it belongs and return the path; its folder is not synced yet."""
+    path = item.root / blob_key(item.tenant, sha256_hex(item.data), item.run)
+    _write(path, item.data, item.root / _PARTIAL / random_id())
+    return path
+
+
+def _write(path: Path, data: bytes, partial: Path) -> None:
     # A file of this name has synced bytes, but whoever renamed it may not have synced the folder.
     if path.is_file() and path.stat().st_size == len(data):
-        _sync_folder(path.parent)
         return
-    begun = [syncs.submit(_sync_folder, changed) for changed in _make_folders(path.parent)]
+    begun = [_SYNCS.submit(_sync_folder, changed) for changed in _make_folders(path.parent)]
     try:
         with partial.open("xb") as file:
             file.write(data)
@@ -137,9 +179,9 @@ def _write(path: Path, data: bytes, partial: Path, syncs: Executor) -> None:
         for sync in begun:
             sync.result()
         partial.replace(path)
-    finally:
+    except BaseException:
         partial.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+        raise
 
 
 def _remove(path: Path) -> None:
@@ -171,3 +213,9 @@ def _clear_partial(folder: Path) -> None:
     for partial in folder.iterdir():
         if partial.stat().st_mtime < oldest:
             partial.unlink(missing_ok=True)
+
+
+_READS: Lanes[_Read, bytes] = Lanes(
+    lambda items: [_tried(_read, item) for item in items], name="chancery-read", threads=_READERS
+)
+_WRITES: Lanes[_Write, str] = Lanes(_write_all, name="chancery-write", threads=_WRITERS)
