@@ -37,7 +37,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a version of an item is to say; `text` is its whole body, at most 256 KiB."""
+    """What a version of an item is to say; `text` is its whole body, at most 256 KiB.
+
+    Without a visibility, the item keeps the one it has; a new one shows to every member.
+    """
 
     title: str
     text: str
@@ -45,7 +48,7 @@ class Draft:
     domain: str = "general"
     tags: Sequence[str] = ()
     evidence: Sequence[Evidence] = ()
-    visibility: Visibility = "workspace"
+    visibility: Visibility | None = None
 
     def body(self) -> dict[str, Json]:
         """Return the JSON body of the draft."""

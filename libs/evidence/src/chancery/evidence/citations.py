@@ -6,7 +6,6 @@ share no ids. Which of them it is shows in the id that it has: `source_id`, `ite
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -25,7 +24,7 @@ DocumentName: TypeAlias = tuple[DocumentKind, str, int]
 Page = Annotated[int | None, Field(ge=1)]
 
 
-class QuoteCitation(Record):
+class _Quoted(Record):
     """Where a quotation stands; `part` is the part's id, `ordinal` its number (not a page).
 
     `start` and `end` are code points of the canonical text; `sha256` is over the quotation.
@@ -41,17 +40,12 @@ class QuoteCitation(Record):
     title: str = Field(min_length=1, max_length=300)
 
     @property
-    @abstractmethod
-    def document(self) -> DocumentName:
-        """Return the cited document."""
-
-    @property
     def begins_on(self) -> int | None:
         """Return the page on which the quotation begins, or None without pages."""
         return None
 
 
-class SourceCitation(QuoteCitation):
+class SourceCitation(_Quoted):
     """A place in a revision of a source; `page` is left out for a document without pages."""
 
     source_id: Id
@@ -69,7 +63,7 @@ class SourceCitation(QuoteCitation):
         return self.page
 
 
-class ItemCitation(QuoteCitation):
+class ItemCitation(_Quoted):
     """A place in a published version of a curated item."""
 
     item_id: Id
@@ -82,7 +76,7 @@ class ItemCitation(QuoteCitation):
         return ("item", self.item_id, self.version)
 
 
-class FileCitation(QuoteCitation):
+class FileCitation(_Quoted):
     """A place in a private file of the caller; `page` is left out for a file without pages."""
 
     file_id: Id
@@ -98,6 +92,10 @@ class FileCitation(QuoteCitation):
     def begins_on(self) -> int | None:
         """Return the page on which the quotation begins, or None without pages."""
         return self.page
+
+
+QuoteCitation: TypeAlias = SourceCitation | ItemCitation | FileCitation
+"""Where a quotation stands, whatever it is quoted from."""
 
 
 class ValueCitation(Record):

@@ -132,6 +132,18 @@ def roots_sha256(roots: Sequence[RootReference]) -> str:
     return sha256_hex(canonical_bytes(items))
 
 
+def body_size(body: bytes) -> int:
+    """Return the size of the UTF-8 of a body, when an item may have that much.
+
+    Raises:
+        TooLarge: with code `body_too_large` above 256 KiB.
+    """
+    if len(body) > ITEM_BYTES_MAX:
+        message = "the body of an item takes at most 256 KiB of UTF-8; split it into several items"
+        raise TooLarge(message, field="text", code="body_too_large")
+    return len(body)
+
+
 def build_view(
     pin: VersionPin, words: VersionWords, body: str, *, extractor: str
 ) -> KnowledgeManifest:
@@ -140,10 +152,7 @@ def build_view(
     Raises:
         TooLarge: with code `body_too_large` above 256 KiB; nothing is cut off.
     """
-    size = len(body.encode())
-    if size > ITEM_BYTES_MAX:
-        message = "the body of an item takes at most 256 KiB of UTF-8; split it into several items"
-        raise TooLarge(message, field="text", code="body_too_large")
+    size = body_size(body.encode())
     text = build_manifest(
         pin.item_key,
         pin.version,

@@ -43,7 +43,9 @@ def item_publish(
         list[str] | None,
         typer.Option(help="What it rests on: source:ID:REVISION or dataset:ID:SNAPSHOT."),
     ] = None,
-    visibility: Annotated[Visibility, typer.Option(help="Who may read it.")] = "workspace",
+    visibility: Annotated[
+        Visibility | None, typer.Option(help="Who may read it (an item keeps what it has).")
+    ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Only save a draft.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from chancery.events import queries
 from chancery.events.authority import Title, Visibility
-from chancery.events.authority_knowledge import ITEM_BYTES_MAX, Label
+from chancery.events.authority_knowledge import Label
 from chancery.events.commands_knowledge import Evidence
 from chancery.events.envelope import Id, Sha256
 from chancery.events.run import Bounds
@@ -20,15 +20,18 @@ Scalars = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class DraftBody(Body):
-    """A draft of an item: its whole text, and the published revisions that it rests on."""
+    """A draft of an item: its whole text, and the published revisions that it rests on.
+
+    The first draft says who may see the item, by default every member; a later one keeps that.
+    """
 
     title: Title
     kind: Label
     domain: Label
     tags: tuple[Label, ...] = Field(default=(), max_length=20)
-    text: str = Field(min_length=1, max_length=ITEM_BYTES_MAX)
+    text: str = Field(min_length=1)
     evidence: Evidence = ()
-    visibility: Visibility = "workspace"
+    visibility: Visibility | None = None
     native_workspace_id: Id | None = None
     native_item_id: Id | None = None
 

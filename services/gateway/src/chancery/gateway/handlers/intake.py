@@ -15,6 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chancery.events.requests import Caller
+from chancery.gateway.domain.body_limits import BodyLimits, limits_of
 from chancery.gateway.domain.calls import Call, body_hash, caller_of, checked_key
 from chancery.gateway.domain.media import UnsupportedMediaType, essence
 from chancery.gateway.errors import Internal, SlowBody
@@ -26,8 +27,6 @@ from chancery.kernel.ids import random_id
 from chancery.runtime.logging import describe
 from chancery.runtime.telemetry import current_traceparent, span
 
-JSON_BYTES_MAX: Final = 1024 * 1024
-UPLOAD_SUFFIXES: Final = ("/revisions", "/snapshots", "/sources", "/v1/blobs")
 BODY_PAUSE_MAX_S: Final = 20.0
 """How long a caller may be silent in the middle of a body."""
 BODY_WITHIN_S: Final = 300.0
@@ -69,8 +68,9 @@ class Intake:
             caller = caller_of(headers.get("authorization"))
             _see(scope, caller)
             key = _key(headers)
-            body = await self._body(scope, headers, receive)
-            _check_body(headers, body, is_upload=_is_upload(scope))
+            limits = limits_of(scope["path"], upload_bytes_max=self.upload_bytes_max)
+            body = await self._body(limits, headers, receive)
+            _check_body(headers, body, limits)
         except ChanceryError as error:
             await problem_response(error)(scope, receive, send)
             return
@@ -79,11 +79,10 @@ class Intake:
         scope.setdefault("state", {})["call"] = _call(scope, headers, body, caller, key)
         await self._route(scope, _replay(body, receive), _finish(scope, key, send))
 
-    async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
-        bytes_max = self.upload_bytes_max if _is_upload(scope) else JSON_BYTES_MAX
+    async def _body(self, limits: BodyLimits, headers: Headers, receive: Receive) -> bytes:
         try:
             async with asyncio.timeout(self.body_within_s):
-                return await _read(receive, headers, bytes_max, self.body_pause_max_s)
+                return await _read(receive, headers, limits.bytes_max, self.body_pause_max_s)
         except TimeoutError as error:
             message = "the body did not arrive in time; send it faster or in a smaller piece"
             raise SlowBody(message, field="body") from error
@@ -113,10 +112,6 @@ def _see(scope: Scope, caller: Caller) -> None:
     sight = sight_of(scope)
     if sight is not None:
         sight.caller = caller
-
-
-def _is_upload(scope: Scope) -> bool:
-    return scope["path"].endswith(UPLOAD_SUFFIXES)
 
 
 def _check_headers(headers: Headers) -> None:
@@ -174,13 +169,13 @@ def _query(scope: Scope) -> bytes:
     return found
 
 
-def _check_body(headers: Headers, body: bytes, *, is_upload: bool) -> None:
-    """Refuse a body that is no JSON of the one kind that is checked; uploads have other types."""
+def _check_body(headers: Headers, body: bytes, limits: BodyLimits) -> None:
+    """Refuse a body that is no JSON of the one kind that is checked, where nothing else may be."""
     if not body:
         return
     if essence(headers.get("content-type", "")) == "application/json":
         _check_json(body)
-    elif not is_upload:
+    elif not limits.any_type:
         message = "send the body as JSON, with Content-Type: application/json"
         raise UnsupportedMediaType(message, field="Content-Type")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from chancery.events import commands, queries
-from chancery.evidence.knowledge import KnowledgeManifest, check_body
+from chancery.evidence.knowledge import KnowledgeManifest, body_size, check_body
 from chancery.gateway.domain.knowledge import DraftBody, PublishBody, VersionReply
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
 from chancery.gateway.handlers.uploads import Upload, store_upload
@@ -111,13 +111,14 @@ async def _save(
     here: Context, workspace_id: str, item_id: str, draft_id: str, body: DraftBody
 ) -> commands.DraftSavedOutcome:
     upload = Upload(MARKDOWN, body.text.encode())
+    size_bytes = body_size(upload.data)
     sha256 = await store_upload(here, workspace_id, "item", item_id, upload)
     command = commands.SaveDraft(
         workspace_id=workspace_id,
         item_id=item_id,
         draft_id=draft_id,
         content_sha256=sha256,
-        size_bytes=len(upload.data),
+        size_bytes=size_bytes,
         **body.model_dump(exclude={"text", "evidence"}),
         evidence=body.evidence,
     )

@@ -68,6 +68,28 @@ async def withdraw_dataset(ws: PathId, dataset: PathId, here: Here) -> commands.
     return await _change_serving(here, "withdraw", _serving(ws, "dataset", dataset))
 
 
+@router.put("/items/{item}/grants/{grantee}")
+async def grant_item(
+    ws: PathId, item: PathId, grantee: PathGrantee, here: Here
+) -> commands.Outcome:
+    """Let a principal or group read a restricted item, as far as they may read its evidence."""
+    return await _change_grant(here, "grant", _grant(ws, "item", item, grantee))
+
+
+@router.delete("/items/{item}/grants/{grantee}")
+async def revoke_item_grant(
+    ws: PathId, item: PathId, grantee: PathGrantee, here: Here
+) -> commands.Outcome:
+    """End a grant of an item, as an admin even blindly; answers that rest on it are withheld."""
+    return await _change_grant(here, "revoke-grant", _grant(ws, "item", item, grantee))
+
+
+@router.post("/items/{item}/withdraw")
+async def withdraw_item(ws: PathId, item: PathId, here: Here) -> commands.Outcome:
+    """Stop an item from serving, as an admin even blindly; its next version serves again."""
+    return await _change_serving(here, "withdraw", _serving(ws, "item", item))
+
+
 def _grant(
     workspace_id: str, kind: commands.GovernedKind, resource_id: str, grantee: str
 ) -> commands.ChangeGrant:

@@ -24,7 +24,14 @@ from chancery.evidence.scope import ScopeEntry, build_scope
 from chancery.kernel.clock import Clock
 from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import random_id
-from chancery.release.domain.admission import Admitted, NotAdmitted, Question, admit
+from chancery.release.domain.admission import (
+    Admitted,
+    NotAdmitted,
+    Question,
+    admit,
+    corpus_of,
+    corpus_reference,
+)
 from chancery.release.domain.conversations import Message
 from chancery.release.domain.drafts import Ground, draft_refusal
 from chancery.release.domain.entries import Resource, roots_of
@@ -165,6 +172,7 @@ class AdmitRun:
             barrier=snapshot.checkpoint,
             index_position=position,
             coverage=report,
+            corpus=corpus_reference(question, corpus_of(question, snapshot)),
         )
         await self.ending.finish(draft_refusal(run, ground, result.outcome), ground)
 
@@ -188,6 +196,7 @@ def question_of(run: Run, asked: RunRequested) -> Question:
         items=asked.items,
         files=asked.files,
         filters=asked.filters,
+        corpus=asked.corpus,
     )
 
 
@@ -201,8 +210,14 @@ def _repeats(asked: RunRequested, run: Run, message: Message) -> bool:
     recorded = (run.workspace_id, run.conversation_id, run.message, run.credential_id)
     wish = (asked.question_sha256, asked.mode, asked.bounds, asked.filters)
     recorded_wish = (posted.question_sha256, posted.mode, posted.bounds, posted.filters)
-    selection = (asked.sources, asked.items, asked.datasets, asked.files)
-    recorded_selection = (posted.sources, posted.items, posted.datasets, posted.files)
+    selection = (asked.corpus, asked.sources, asked.items, asked.datasets, asked.files)
+    recorded_selection = (
+        posted.corpus,
+        posted.sources,
+        posted.items,
+        posted.datasets,
+        posted.files,
+    )
     return (place, wish, selection) == (recorded, recorded_wish, recorded_selection)
 
 
