@@ -14,11 +14,11 @@ from pydantic import JsonValue, TypeAdapter
 
 from chancery.events.queries import PinnedRevision, RunQuery
 from chancery.events.requests import Caller, Message, Request
+from chancery.events.topology import abandoned_subject
 from chancery.evidence.manifest import DatasetManifest
 from chancery.execution.handlers.budget import Budget
 from chancery.execution.handlers.material import Budgets, Reading
 from chancery.execution.handlers.questions import Questions
-from chancery.execution.handlers.remembered import REMEMBERED_MAX, Remembered
 from chancery.execution.handlers.turns import TurnLimits, Turns
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import ChanceryError, Unavailable
@@ -267,17 +267,6 @@ async def test_statistics_are_computed_once_for_each_policy(stage: Stage) -> Non
     assert unknown.statistics is None
 
 
-def test_no_more_statistics_are_remembered_than_the_bound() -> None:
-    remembered = Remembered()
-
-    for number in range(REMEMBERED_MAX + 5):
-        remembered.keep(("acme", str(number), ""), TableStatistics(number, ()))
-
-    assert len(remembered.found) == REMEMBERED_MAX
-    assert remembered.get(("acme", "4", "")) is None
-    assert remembered.get(("acme", "5", "")) == TableStatistics(5, ())
-
-
 class _NoSql:
     """A pool that answers nothing."""
 
@@ -382,3 +371,21 @@ async def _turn_of_the_loop() -> None:
     turned = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(turned.set_result, None)
     await turned
+
+
+async def test_a_statement_whose_caller_has_gone_is_ended(stage: Stage) -> None:
+    async with WorkerPool(Limits(query_s=60.0), concurrency=1) as pool:
+        questions = Questions(stage.questions.reading, pool)
+        pid = await eventually(lambda: pool.spare_pid)
+        assert pid is not None
+        async with asyncio.TaskGroup() as group:
+            asked = group.create_task(stage.over(questions).run(SLOW))
+            await eventually(lambda: pool.spare_pid != pid)
+            await questions.abandon(abandoned_subject("acme", "ada", "another key"))
+            await questions.abandon(abandoned_subject("acme", "bob", "i"))
+            assert len(questions.running) == 1
+            await questions.abandon(abandoned_subject("acme", "ada", "i"))
+        await eventually(lambda: not psutil.pid_exists(pid))
+
+    assert asked.result()["code"] == "sql_abandoned"
+    assert not questions.running

@@ -10,7 +10,7 @@ import httpx
 
 from chancery.authority.tokens import build_token, secret_for
 from chancery.events.envelope import Event
-from chancery.events.requests import Message, Request
+from chancery.events.requests import Caller, Message, Request
 from chancery.gateway.handlers.edge import Edge
 from chancery.gateway.handlers.surface import create_surface
 from chancery.gateway.ports import Nudge, Sent, Told
@@ -58,11 +58,17 @@ class _Silence:
 class NoNudges:
     """Nudges that never come: every wait ends at once."""
 
+    abandoned: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
     @asynccontextmanager
     async def of_run(self, tenant: str, run_id: str) -> AsyncGenerator[Nudge]:
         """Return a nudge that waits for nothing."""
         del tenant, run_id
         yield _Silence()
+
+    async def abandon(self, caller: Caller, idempotency_key: str) -> None:
+        """Remember who has hung up."""
+        self.abandoned.append((caller.principal, idempotency_key))
 
 
 @dataclass(slots=True)
@@ -72,6 +78,7 @@ class World:
     owners: TableOwners = field(default_factory=TableOwners)
     announcements: ListAnnouncements = field(default_factory=ListAnnouncements)
     blobs: Blobs = field(default_factory=lambda: open_blobs("memory://"))
+    nudges: NoNudges = field(default_factory=NoNudges)
     upload_bytes_max: int = 1000
 
     def client(self, token: str | None = TOKEN) -> httpx.AsyncClient:
@@ -79,7 +86,7 @@ class World:
         edge = Edge(
             owners=self.owners,
             announcements=self.announcements,
-            nudges=NoNudges(),
+            nudges=self.nudges,
             blobs=self.blobs,
             token_key=KEY,
         )

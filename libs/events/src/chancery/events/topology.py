@@ -27,7 +27,9 @@ from chancery.events.topology_rows import (
     Topic,
 )
 from chancery.events.topology_subjects import (
+    ABANDONED,
     LAST_NUDGE,
+    abandoned_subject,
     authority_subject,
     cut_subject,
     index_subject,
@@ -40,6 +42,7 @@ from chancery.events.topology_subjects import (
 )
 
 __all__ = (
+    "ABANDONED",
     "LAST_NUDGE",
     "PARKING",
     "REQUESTS",
@@ -52,6 +55,7 @@ __all__ = (
     "Signal",
     "Stream",
     "Topic",
+    "abandoned_subject",
     "authority_subject",
     "command_subject",
     "cut_subject",
@@ -374,6 +378,7 @@ TOPICS: Final[tuple[Topic, ...]] = (
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     Signal(subject="nudge.*.*", producer="release", consumers=("gateway",)),
+    Signal(subject=ABANDONED, producer="gateway", consumers=("execution",)),
 )
 """Every subject of core NATS that nothing stores."""
 

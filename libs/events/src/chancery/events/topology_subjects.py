@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from chancery.events.topology_rows import Service
+from chancery.kernel.ids import derived_id
 
 
 def authority_subject(tenant: str, kind: str, aggregate_id: str) -> str:
@@ -39,6 +40,15 @@ LAST_NUDGE: Final = b"end"
 def nudge_subject(tenant: str, run_id: str) -> str:
     """Return the core NATS subject that says: there is something new of this run."""
     return f"nudge.{tenant}.{run_id}"
+
+
+ABANDONED: Final = "abandoned.*.*"
+"""Every `abandoned_subject`."""
+
+
+def abandoned_subject(tenant: str, principal: str, idempotency_key: str) -> str:
+    """Return the core NATS subject that says: nobody waits for the answer to this request now."""
+    return f"abandoned.{tenant}.{derived_id('abandoned', principal, idempotency_key)}"
 
 
 def parked_subject(service: Service, tenant: str, parked_id: str) -> str:

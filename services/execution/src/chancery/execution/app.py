@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+
+from nats.aio.msg import Msg
 
 from chancery.bus.connection import Connection
 from chancery.events.queries import PinnedRevision, RunQuery
-from chancery.events.topology import EXECUTION_RUNS, consumer, query_subject
+from chancery.events.topology import ABANDONED, EXECUTION_RUNS, consumer, query_subject
 from chancery.execution.adapters import ExtractiveSelector, StreamRunLog
 from chancery.execution.handlers.material import Reading
 from chancery.execution.handlers.questions import Questions
@@ -69,6 +72,15 @@ def register(
     service.worker(consumer(EXECUTION_RUNS), selecting, parking=parking, workers=workers)
 
 
+def abandoning(questions: Questions) -> Callable[[Msg], Awaitable[None]]:
+    """Return what ends the statements of callers who have gone; each replica is told of all."""
+
+    async def receive(message: Msg) -> None:
+        await questions.abandon(message.subject)
+
+    return receive
+
+
 async def serve(settings: ExecutionSettings) -> None:
     """Run execution until it is told to stop.
 
@@ -89,4 +101,5 @@ async def serve(settings: ExecutionSettings) -> None:
         parking = PostgresParking(pool, "execution")
         questions = Questions(reading, sql, Turns(turn_limits(settings.queries)))
         register(service, selecting, questions, parking=parking, workers=settings.workers)
+        await opened.connection.subscribe(ABANDONED, abandoning(questions))
         await service.run()

@@ -41,3 +41,13 @@ class InputTooLarge(TooLarge):
     """The snapshots of one statement hold more bytes than a query may load."""
 
     code = "sql_input_too_large"
+
+
+class Abandoned(Unavailable):
+    """The caller has gone; nobody reads this."""
+
+    code = "sql_abandoned"
+
+    def __init__(self) -> None:
+        """Say what happened, for the log."""
+        super().__init__("the caller has gone, so the statement was ended")

@@ -13,8 +13,14 @@ from chancery.bus.load import last_message
 from chancery.bus.publish import WrongSequence, publish
 from chancery.bus.request import ask
 from chancery.events.envelope import Event
-from chancery.events.requests import Request
-from chancery.events.topology import LAST_NUDGE, RUNS, nudge_subject, query_subject
+from chancery.events.requests import Caller, Request
+from chancery.events.topology import (
+    LAST_NUDGE,
+    RUNS,
+    abandoned_subject,
+    nudge_subject,
+    query_subject,
+)
 from chancery.gateway.ports import Nudge, Sent, Told
 from chancery.kernel.errors import Unavailable
 
@@ -129,3 +135,9 @@ class BusNudges:
         finally:
             with suppress(Exception):
                 await subscription.unsubscribe()
+
+    async def abandon(self, caller: Caller, idempotency_key: str) -> None:
+        """Say it once; who misses it goes on until its own deadline."""
+        subject = abandoned_subject(caller.tenant, caller.principal, idempotency_key)
+        with suppress(Unavailable):
+            await self.connection.send(subject, b"")

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
 
 from chancery.events.envelope import Event
-from chancery.events.requests import Message, Request
+from chancery.events.requests import Caller, Message, Request
 
 Sent = TypeVar("Sent", bound=Message)
 Told = TypeVar("Told", bound=Message)
@@ -49,4 +49,8 @@ class Nudges(Protocol):
 
     def of_run(self, tenant: str, run_id: str) -> AbstractAsyncContextManager[Nudge]:
         """Return a subscription to the nudges of one run."""
+        ...
+
+    async def abandon(self, caller: Caller, idempotency_key: str) -> None:
+        """Say that nobody waits for the answer to a request any more."""
         ...

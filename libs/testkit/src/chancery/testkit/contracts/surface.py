@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from chancery.events.envelope import Event
-from chancery.events.requests import Request
+from chancery.events.requests import Caller, Request
 from chancery.gateway.handlers.edge import Edge
 from chancery.gateway.handlers.surface import create_surface
 from chancery.gateway.ports import Nudge, Sent, Told
@@ -47,6 +47,11 @@ class Nobody:
         del tenant, run_id
         raise NothingBehind
         yield _Still()
+
+    async def abandon(self, caller: Caller, idempotency_key: str) -> None:
+        """Refuse: nobody works here."""
+        del caller, idempotency_key
+        raise NothingBehind
 
 
 class _Still:

@@ -16,8 +16,9 @@ from chancery.events.queries import (
     RunQuery,
 )
 from chancery.events.requests import Caller, Request
+from chancery.events.topology import abandoned_subject
 from chancery.execution.domain.tables import visible_schema
-from chancery.execution.errors import Busy
+from chancery.execution.errors import Abandoned, Busy
 from chancery.execution.handlers.material import PinnedTable, Reading
 from chancery.execution.handlers.remembered import Known, Remembered
 from chancery.execution.handlers.turns import Turns
@@ -68,6 +69,7 @@ class Questions:
     turns: Turns = field(default_factory=Turns)
     answer_s: float = ANSWER_S
     remembered: Remembered = field(default_factory=Remembered)
+    running: dict[str, asyncio.Timeout] = field(default_factory=dict[str, asyncio.Timeout])
 
     async def run_query(self, request: Request[RunQuery]) -> QueryResult:
         """Run a caller's statement over the authorised datasets that it names.
@@ -80,13 +82,19 @@ class Questions:
         """
         body, caller = request.body, request.caller
         page = Page(body.offset, body.limit)
-        async with self._turn(caller):
+        async with self._abandonable(request), self._turn(caller):
             named = {fold(name) for name in await self.sql.tables(body.sql)}
             used = [each for each in body.datasets if fold(each.id) in named and _ready(each)]
             pinned = [_pinned(each) for each in used]
             async with self.reading.tables(caller.tenant, pinned) as tables:
                 preview = await self.sql.query(body.sql, tables, page=page)
         return QueryResult(json_text=canonical_bytes(_result(preview, used, page)).decode())
+
+    async def abandon(self, subject: str) -> None:
+        """End the statement whose caller has gone; another one's is not here."""
+        deadline = self.running.get(subject)
+        if deadline is not None and not deadline.expired():
+            deadline.reschedule(asyncio.get_running_loop().time())
 
     async def read_schema(self, request: Request[PinnedRevision]) -> DatasetSchema:
         """Return the visible columns of a pinned snapshot, and how many rows the caller may see.
@@ -143,6 +151,21 @@ class Questions:
             counting = measure_statement(table.schema, _ROWS)
             preview = await self.sql.query(counting.sql, [table])
         return int(preview.rows[0][0] or "0")
+
+    @asynccontextmanager
+    async def _abandonable(self, request: Request[RunQuery]) -> AsyncGenerator[None]:
+        """Let `abandon` end what runs inside."""
+        caller = request.caller
+        subject = abandoned_subject(caller.tenant, caller.principal, request.idempotency_key)
+        deadline = self.running[subject] = asyncio.timeout(None)
+        try:
+            async with deadline:
+                yield
+        except TimeoutError as error:
+            raise Abandoned from error
+        finally:
+            if self.running.get(subject) is deadline:
+                del self.running[subject]
 
     @asynccontextmanager
     async def _turn(self, caller: Caller, within_s: float | None = None) -> AsyncGenerator[None]:

@@ -19,6 +19,7 @@ from chancery.gateway.domain.bodies import (
 from chancery.gateway.errors import SnapshotFailed, snapshot_failed
 from chancery.gateway.handlers.appending import publish_table
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
+from chancery.gateway.handlers.leaving import answered
 from chancery.gateway.handlers.uploads import read_upload
 from chancery.kernel.errors import NotFound
 from chancery.tabular.formats import XLSX_TYPE
@@ -123,7 +124,7 @@ async def read_schema(ws: PathId, dataset: PathId, here: Here) -> SchemaReply:
 
 
 @router.post("/query")
-async def run_query(ws: PathId, body: SqlBody, here: Here) -> Response:
+async def run_query(ws: PathId, body: SqlBody, request: Request, here: Here) -> Response:
     """Run a statement over the datasets that the caller may read; not a verified answer."""
     scope = await here.query(
         "release", "datasets", queries.OfWorkspace(workspace_id=ws), queries.DatasetScope
@@ -135,7 +136,8 @@ async def run_query(ws: PathId, body: SqlBody, here: Here) -> Response:
         offset=body.offset,
         limit=body.limit,
     )
-    result = await here.query("execution", "sql", question, queries.QueryResult)
+    asked = here.query("execution", "sql", question, queries.QueryResult)
+    result = await answered(request, here, asked)
     return Response(result.json_text, media_type="application/json")
 
 
