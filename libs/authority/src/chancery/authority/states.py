@@ -324,6 +324,11 @@ def to_json(state: State) -> Mapping[str, Json]:
     return value
 
 
+def to_json_text(kind: str, state: State) -> str:
+    """Return the JSON text of the state of an aggregate of `kind`; its layout is not canonical."""
+    return _ADAPTERS[kind].dump_json(state).decode()
+
+
 def from_json(kind: str, value: Json) -> State:
     """Return the state that `to_json` wrote for an aggregate of `kind`.
 

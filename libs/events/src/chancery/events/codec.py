@@ -84,7 +84,7 @@ def decode(payload: bytes) -> Event:
         message = f"the CloudEvents attributes are invalid: {_places(error)}"
         raise UndecodableEvent(message, code="invalid_event") from error
     data = fields.get("data")
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         message = "the event has no data object"
         raise UndecodableEvent(message, field="data", code="invalid_event")
     return _decode_data(envelope, data)
@@ -96,7 +96,7 @@ def _fields(payload: bytes) -> Mapping[str, Json]:
     except Corrupt as error:
         message = "the message is not JSON"
         raise UndecodableEvent(message, code="malformed_event") from error
-    if not isinstance(fields, Mapping):
+    if not isinstance(fields, dict):
         message = "the message is not a JSON object"
         raise UndecodableEvent(message, code="malformed_event")
     return fields
@@ -109,7 +109,9 @@ def _decode_data(envelope: Envelope, data: Mapping[str, Json]) -> Event:
         type_name, upcast = UPCASTERS[type_name]
         data = upcast(data)
         decoded = _validated(type_name, data)
-    return Event(envelope=envelope.model_copy(update={"type": type_name}), data=decoded)
+    if type_name != envelope.type:
+        envelope = envelope.model_copy(update={"type": type_name})
+    return Event(envelope=envelope, data=decoded)
 
 
 def _validated(type_name: str, data: Mapping[str, Json]) -> EventData:

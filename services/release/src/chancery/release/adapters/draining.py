@@ -64,7 +64,7 @@ async def _thaw(
             drained.event_type,
             drained.event_id,
             drained.payload_sha256,
-            state_text(drained.state),
+            state_text(key.kind, drained.state),
         )
     except REFUSED:
         return False

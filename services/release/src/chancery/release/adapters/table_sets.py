@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import asyncpg
 from prometheus_client import CollectorRegistry, Gauge
 from pydantic import SecretStr
 
 from chancery.bus.connection import Connection as Bus
-from chancery.bus.load import StreamState, last_sequence, message_at
+from chancery.bus.load import Stored, StreamState, last_sequence, message_at
 from chancery.bus.reader import PullReader
 from chancery.events.topology import Consumer
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import to_text
 from chancery.kernel.errors import Conflict, Rejected, Unavailable
+from chancery.release.adapters.authority_rows import AuthorityApplier
+from chancery.release.adapters.pipeline import Pipeline
 from chancery.release.adapters.projector import Turn
 from chancery.release.domain.marks import EMPTY_DIGEST, LogIdentity, Mark, check_log
 from chancery.release.errors import DigestDiffers
@@ -55,7 +57,7 @@ _PRUNE: Final = {
 }
 
 NAME: Final = "chancery-release-rebuild"
-BATCH_MESSAGES: Final = 500
+BATCH_MESSAGES: Final = 1000
 PRUNED_ROWS: Final = 5_000
 HOLD_S: Final = 1.0
 """How long a switch may hold the live projection; barriers wait for it up to two seconds."""
@@ -169,11 +171,11 @@ class Rebuild:
         turn = Turn(db, checkpoint.table_set, self.new_applier(), self.name)
         reader = PullReader(self.bus, self.consumer, BATCH_MESSAGES, IDLE_S)
         clock = _Clock(self.name, mark.sequence, report)
-        async with aclosing(reader.read(mark.sequence)) as batches:
+        async with _applying(turn) as apply, aclosing(reader.read(mark.sequence)) as batches:
             async for batch in batches:
                 wanted = [each for each in batch if target is None or each.sequence <= target]
                 for first in range(0, len(wanted), BATCH_MESSAGES):
-                    mark = await turn.apply(mark, wanted[first : first + BATCH_MESSAGES])
+                    mark = await apply(mark, wanted[first : first + BATCH_MESSAGES])
                 clock.tell(mark.sequence, reader.pending)
                 is_there = target is not None and mark.sequence >= target
                 if is_there or len(wanted) < len(batch) or reader.pending == 0:
@@ -201,6 +203,25 @@ class Rebuild:
                     raise Conflict(message, code="rebuild_running")
                 await db.execute(_RELAX_COMMIT)
                 yield db
+
+
+_Apply: TypeAlias = Callable[[Mark, Sequence[Stored]], Awaitable[Mark]]
+
+
+@asynccontextmanager
+async def _applying(turn: Turn) -> AsyncGenerator[_Apply]:
+    """Yield the way into a table set; everything is stored when the block ends."""
+    if not isinstance(turn.applier, AuthorityApplier):
+        yield turn.apply
+        return
+    try:
+        async with asyncio.TaskGroup() as group:
+            pipeline = Pipeline(group, turn, turn.applier)
+            yield pipeline.apply
+            await pipeline.settle()
+    except ExceptionGroup as failed:
+        # The one error of the block; what is being stored hands its own over.
+        raise failed.exceptions[0] from None
 
 
 async def read_table_sets(db: Connection) -> tuple[TableSet, ...]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol
 
 from chancery.authority.evolve import evolve
 from chancery.authority.states import (
@@ -32,6 +33,7 @@ from chancery.release.domain.marks import Mark
 
 _AUTHORITY_TOKENS = 4
 _CUT_TOKENS = 2
+_SUBJECTS_REMEMBERED: Final = 4096
 _ID = re.compile(ID_PATTERN)
 UNREADABLE = "unreadable"
 """Type and id of an event that could not be read."""
@@ -63,9 +65,8 @@ class LogMessage(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class AggregateKey:
-    """An aggregate of any tenant."""
+class AggregateKey(NamedTuple):
+    """An aggregate of any tenant; ordered by tenant, kind, id."""
 
     tenant: str
     kind: str
@@ -147,6 +148,7 @@ def touched(messages: Iterable[LogMessage]) -> set[AggregateKey]:
     return {key for message in messages if (key := aggregate_of(message.subject)) is not None}
 
 
+@lru_cache(maxsize=_SUBJECTS_REMEMBERED)
 def aggregate_of(subject: str) -> AggregateKey | None:
     """Return the aggregate that an authority subject names, or None for any other subject."""
     tokens = subject.split(".")
