@@ -24,7 +24,10 @@ from pydantic import TypeAdapter
 from chancery.bus.connection import connect
 from chancery.bus.provision import Plan, apply
 from chancery.bus.publish import Outgoing, publish_atomic
-from chancery.client.workspace import Document, Workspace
+from chancery.client.command.bulk import Bulk
+from chancery.client.command.items import find_items
+from chancery.client.command.outcomes import Published
+from chancery.client.workspace import Workspace
 from chancery.events import topology
 from chancery.evidence.manifest import build_manifest
 from chancery.kernel.canonical import sha256_hex
@@ -39,18 +42,13 @@ from tests.e2e.running import System, running
 
 OUT: Final = Path("bench-results/publish.json")
 BATCH: Final = 100
-BATCHES_AT_ONCE: Final = 2
 EVENT_BYTES: Final = 600
 EVENTS: Final = 2
 """What one new document puts on the log: its source and its revision."""
 
 READY_WITHIN_S: Final = 300.0
 COMMIT_EVERY: Final = 100
-LOOK_S_MIN: Final = 0.1
-LOOK_S_MAX: Final = 1.0
-EXPECTED_PER_S: Final = 300
-"""How soon the client looks again depends on how much is still pending."""
-
+DOCUMENT_BYTES_MAX: Final = 1024 * 1024
 _STREAM: Final = replace(
     topology.stream(topology.AUTHORITY), name="BENCH_BULK", subjects=("bench-bulk.*",)
 )
@@ -89,7 +87,7 @@ async def _measure(
         desk = await operator.create_workspace("bench", "Bench")
         searchable = await _singles(desk, singles)
         before = processor_by_part(system)
-        ready_s = await _bulk(desk, texts)
+        ready_s = await _bulk(desk, _folder(place / "folder", texts))
         after = processor_by_part(system)
     anchor = await _anchor(system, place, texts)
     total_s = sum(anchor.values())
@@ -125,40 +123,25 @@ async def _singles(desk: Workspace, count: int) -> list[float]:
     return taken[3:]
 
 
-async def _bulk(desk: Workspace, texts: Sequence[str]) -> float:
-    """Publish all documents in batches and return the seconds until every one is ready.
-
-    The client looks at the state of all of them once in a while, as the command does.
-    """
-    slots = asyncio.Semaphore(BATCHES_AT_ONCE)
-    sent = [
-        Document(source_id=f"many-{number}", data=text.encode(), media_type="text/plain")
-        for number, text in enumerate(texts)
-    ]
-
-    async def send(batch: Sequence[Document]) -> None:
-        async with slots:
-            told = await desk.publish_all(batch)
-        if any(one.error is not None for one in told):
-            message = "a document was refused"
-            raise RuntimeError(message)
-
+async def _bulk(desk: Workspace, folder: Path) -> float:
+    """Publish the folder as the command does; return the seconds until every document is ready."""
+    ended: list[Published] = []
+    items = list(find_items(folder))
     begun = time.perf_counter()
-    async with asyncio.TaskGroup() as group:
-        for first in range(0, len(sent), BATCH):
-            group.create_task(send(sent[first : first + BATCH]))
-    names = {one.source_id for one in sent}
     async with asyncio.timeout(READY_WITHIN_S):
-        await _until_ready(desk, names)
-    return time.perf_counter() - begun
+        await Bulk(desk, None, {}, DOCUMENT_BYTES_MAX, ended.append).publish(items)
+    taken = time.perf_counter() - begun
+    if len(ended) != len(items) or any(one.error is not None for one in ended):
+        message = "a document did not become ready"
+        raise RuntimeError(message)
+    return taken
 
 
-async def _until_ready(desk: Workspace, names: set[str]) -> None:
-    pending = names
-    while pending:
-        pause_s = min(LOOK_S_MAX, len(pending) / EXPECTED_PER_S)
-        await asyncio.sleep(max(LOOK_S_MIN, pause_s))
-        pending = names - {each.id for each in await desk.sources() if each.state == "ready"}
+def _folder(folder: Path, texts: Sequence[str]) -> Path:
+    folder.mkdir()
+    for number, text in enumerate(texts):
+        (folder / f"many-{number}.txt").write_text(text, "utf-8")
+    return folder
 
 
 async def _anchor(system: System, place: Path, texts: Sequence[str]) -> dict[str, float]:
