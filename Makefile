@@ -44,7 +44,7 @@ test: setup ## run every test but chaos and bench
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile $(TESTED)
 
 chaos: setup ## run the tests that kill, pause and partition parts
-	@$(BIN)/python -m pytest -q tests/chaos
+	@$(BIN)/python -m pytest -q -n $(WORKERS) tests/chaos
 
 bench: setup ## measure speed and memory; writes JSON to bench-results
 	@$(BIN)/python -m tests.bench

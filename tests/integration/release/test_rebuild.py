@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
-from pydantic import SecretStr
+from pydantic import JsonValue, SecretStr
 
 from chancery.authority.names import principal_ref
 from chancery.bus.connection import Connection
@@ -30,7 +32,7 @@ from chancery.release.ports.table_sets import Progress
 from chancery.store.pool import connect as connect_database
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
-from tests.integration.release.world import World
+from tests.integration.release.world import World, parse
 
 pytestmark = pytest.mark.integration
 
@@ -138,6 +140,56 @@ async def test_a_rebuild_and_a_switch_under_load_fail_no_request(world: World) -
     assert await sets_of(world.database) == [(2, True)]
     assert await sets_of(world.database, "index") == [(2, True)]
     assert set(await emptied(world.database, 1)) == {0}
+
+
+@pytest.mark.req("EV-5", "EV-8")
+async def test_the_command_rebuilds_and_switches_under_load_and_fails_no_request(
+    world: World, nats_url: str
+) -> None:
+    source = await world.publish_source("handbook", TEXT)
+    run_id = await world.answer_with((source, QUOTE))
+    assert (await world.ended(run_id)).status == "sealed"
+    environment = {
+        **os.environ,
+        "CHANCERY_NATS_URL": nats_url,
+        "CHANCERY_POSTGRES_DSN": world.database.dsn("release"),
+    }
+
+    async with load(world, run_id) as told:
+        await eventually(lambda: len(told) > 5)
+        rebuilt = await commanded(["projections", "rebuild", "all"], environment)
+        switched = await commanded(["projections", "switch", "all"], environment)
+        before = len(told)
+        await eventually(lambda: len(told) > before + 5)
+
+    digests = {str(each["projection"]): each["digest"] for each in switched}
+    assert {str(each["event"]) for each in rebuilt} == {"progress", "rebuilt"}
+    assert [each["event"] for each in switched] == ["switched", "switched"]
+    assert set(told) == {"sealed"}
+    assert await sets_of(world.database) == [(2, True)]
+    async with connect_database(world.database.superuser_dsn, name="test") as db:
+        live = {each.projection: each.checkpoint for each in await read_table_sets(db)}
+    # Nothing moved the index since: its digest is still the one that both sets had.
+    assert live["index"].mark.digest.hex() == digests["index"]
+    assert live["authority"].mark.sequence >= int(str(switched[0]["sequence"]))
+
+
+async def commanded(
+    arguments: list[str], environment: dict[str, str]
+) -> list[dict[str, JsonValue]]:
+    """Run the service's command as `chancery projections` does, and return what it said."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "chancery.release",
+        *arguments,
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        output, _ = await process.communicate()
+    assert process.returncode == 0
+    return [parse(line) for line in output.decode().splitlines() if '"event":' in line]
 
 
 async def emptied(database: Database, table_set: int) -> list[int]:

@@ -107,6 +107,18 @@ async def test_events_resume_behind_the_last_one_that_came() -> None:
     assert server.seen[1].headers["last-event-id"] == "r.2"
 
 
+@pytest.mark.req("CR-19")
+async def test_a_stream_that_ends_with_an_error_is_asked_for_again() -> None:
+    error = b'event: error\ndata: {"code":"credential_revoked","message":"x","run_id":"r"}\n\n'
+    first = httpx.Response(200, content=frame(1, "state") + error)
+    server = Server([first, httpx.Response(200, content=frame(2, "end"))])
+    async with served(server) as client:
+        kinds = [event.kind async for event in client.events("r")]
+
+    assert kinds == ["state", "end"]
+    assert server.seen[1].headers["last-event-id"] == "r.1"
+
+
 async def test_waiting_asks_for_the_answer_when_events_keep_breaking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
