@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -29,6 +30,9 @@ from chancery.retrieval.adapters.words import (
 from chancery.retrieval.domain.entries import Entry, EntryKind, Pin, RevisionRef
 from chancery.retrieval.domain.gathering import Hit
 from chancery.retrieval.errors import IndexBroken, IndexInUse
+
+SCOPES_REMEMBERED = 32
+"""Filters that are kept: a run searches the same revisions several times, and others do later."""
 
 WRITER_HEAP_BYTES = 32 * 1024 * 1024
 """When the writer's memory is full it starts a segment; the engine needs at least 15 MB."""
@@ -238,6 +242,11 @@ def engine_errors(tenant: str) -> Generator[None]:
 
 
 def _among(pins: Collection[int]) -> Query:
+    return _of_pins(pins if isinstance(pins, tuple) else tuple(pins))
+
+
+@lru_cache(maxsize=SCOPES_REMEMBERED)
+def _of_pins(pins: tuple[int, ...]) -> Query:
     return Query.const_score_query(Query.term_set_query(_SCHEMA, "pin", list(pins)), 0.0)
 
 

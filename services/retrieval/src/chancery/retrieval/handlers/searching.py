@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
 
 from chancery.events.index_requests import ConfirmRevision, RevisionConfirmed
 from chancery.events.requests import Request
@@ -11,6 +13,11 @@ from chancery.events.search import Search, SearchHit, SearchPin, SearchResult
 from chancery.retrieval.domain.entries import Pin, RevisionRef, pin_number
 from chancery.retrieval.errors import IndexBroken
 from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
+
+SCOPES_REMEMBERED = 32
+"""Scopes that are kept, some 0.3 MB each at most: one caller searches the same one again."""
+
+_NAMES = attrgetter("key", "revision", "manifest_sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +55,11 @@ class Searching:
         return RevisionConfirmed(is_indexed=bool(found))
 
     def _search(self, tenant: str, body: Search, position: int) -> SearchResult:
-        keys = {
-            pin_number("source", pin.key, pin.revision, pin.manifest_sha256): pin.key
-            for pin in body.pins
-        }
+        pins, keys = _scope(tuple(map(_NAMES, body.pins)))
         index = self.following.index
         try:
-            found = index.confirmed(tenant, keys)
-            hits = index.search(tenant, body.query, keys, kind="passage", limit=body.limit)
+            found = index.confirmed(tenant, pins)
+            hits = index.search(tenant, body.query, pins, kind="passage", limit=body.limit)
         except IndexBroken:
             self.following.report_broken(tenant)
             raise
@@ -66,8 +70,15 @@ class Searching:
                 if hit.pin in keys
             ),
             index_position=position,
-            unconfirmed=tuple(sorted(key for pin, key in keys.items() if pin not in found)),
+            unconfirmed=tuple(sorted(keys[pin] for pin in pins if pin not in found)),
         )
+
+
+@lru_cache(maxsize=SCOPES_REMEMBERED)
+def _scope(names: tuple[tuple[str, int, str], ...]) -> tuple[tuple[int, ...], dict[int, str]]:
+    """Return the numbers of the pins with these names, and whose each is."""
+    keys = {pin_number("source", key, revision, manifest): key for key, revision, manifest in names}
+    return tuple(keys), keys
 
 
 def _pin(pin: SearchPin) -> Pin:
