@@ -49,7 +49,7 @@ ENDED_WITHIN_S = 120.0
 _POLL_S = 0.1
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
-Kind = Literal["sources", "datasets"]
+Kind = Literal["sources", "datasets", "items"]
 """How a path names the two kinds of things that are published."""
 
 
@@ -239,7 +239,7 @@ class Workspace:
         return (await self._call("POST", f"sources/{source_id}/reconcile")).read(Status)
 
     async def grant(self, kind: Kind, resource_id: str, grantee: str) -> Done:
-        """Let a principal or `group:NAME` read a restricted source or dataset."""
+        """Let a principal or `group:NAME` read a restricted source, dataset or item."""
         return (await self._call("PUT", f"{kind}/{resource_id}/grants/{grantee}")).read(Done)
 
     async def revoke_grant(self, kind: Kind, resource_id: str, grantee: str) -> Done:
@@ -247,7 +247,7 @@ class Workspace:
         return (await self._call("DELETE", f"{kind}/{resource_id}/grants/{grantee}")).read(Done)
 
     async def withdraw(self, kind: Kind, resource_id: str) -> Done:
-        """Stop a source or dataset from serving; answers that used it are withheld."""
+        """Stop a source, dataset or item from serving; answers that used it are withheld."""
         return (await self._call("POST", f"{kind}/{resource_id}/withdraw")).read(Done)
 
     async def restore_source(self, source_id: str) -> Done:
