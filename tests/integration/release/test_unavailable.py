@@ -120,12 +120,17 @@ async def known_fields(world: World, source: Published) -> Mapping[str, Json]:
     posted = await world.post()
     return {
         "after": 0,
+        "bounds": {},
         "conversation_id": posted.conversation_id,
+        "corpus_id": "laws",
         "credential_id": "c-anna",
         "kind": "source",
+        "question_characters": 20,
         "question_sha256": posted.question_sha256,
         "resource_id": source.source_id,
+        "revision": 1,
         "run_id": run_id,
+        "source": source.source_id,
         "workspace_id": WORKSPACE,
     }
 
