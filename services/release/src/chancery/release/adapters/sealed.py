@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+import asyncpg
 from pydantic import TypeAdapter, ValidationError
 
 from chancery.attest.sealing import ReleaseKey
@@ -23,7 +24,10 @@ _QUERIES = load_queries("chancery.release")
 _INSERT_RELEASES = _QUERIES["insert_releases"]
 _INSERT_CHILDREN = _QUERIES["insert_children"]
 _READ_RELEASE = _QUERIES["read_release"]
+_READ_LAST_RELEASE = _QUERIES["read_last_release"]
 _READ_CONTENT = _QUERIES["read_content"]
+
+DOCUMENT: Final = "document"
 
 _REQUEST: Final = TypeAdapter(ReleaseRequest)
 
@@ -38,27 +42,13 @@ class Releases:
         """Return the release of a run's generation, or None."""
         with translate_errors():
             row = await self.pool.fetchrow(_READ_RELEASE, tenant, run_id, generation)
-        if row is None:
-            return None
-        keys = None if row["key"] is None else ReleaseKey(row["key"], row["seed"])
-        return Release(
-            tenant=tenant,
-            release_id=row["release_id"],
-            run_id=row["run_id"],
-            generation=row["generation"],
-            outcome=row["outcome"],
-            workspace_id=row["workspace_id"],
-            principal=row["principal"],
-            cut_sequence=row["cut_sequence"],
-            decided_at=row["decided_at"],
-            language=row["language"],
-            request=_request(row["request"]),
-            receipt_sha256=row["receipt_sha256"],
-            receipt=row["receipt"],
-            public_key=row["public_key"],
-            signature=row["signature"],
-            keys=keys,
-        )
+        return None if row is None else _release(tenant, row, None)
+
+    async def read_last(self, tenant: str, run_id: str) -> Release | None:
+        """Return the release of a run's current generation with its document, or None."""
+        with translate_errors():
+            row = await self.pool.fetchrow(_READ_LAST_RELEASE, tenant, run_id)
+        return None if row is None else _release(tenant, row, row["document"])
 
     async def contents(self, release: Release, *kinds: str) -> dict[str, bytes]:
         """Return the exact bytes of these content rows of a release.
@@ -67,6 +57,8 @@ class Releases:
             SealedRowDamaged: one is missing, or the keys were erased.
             SealBroken: one was altered or moved.
         """
+        if kinds == (DOCUMENT,) and release.document is not None:
+            return {DOCUMENT: unsealed(release, DOCUMENT, 0, release.document)}
         with translate_errors():
             rows = await self.pool.fetch(
                 _READ_CONTENT, release.tenant, release.release_id, list(kinds)
@@ -181,6 +173,29 @@ def _end(rows: SealedRows) -> _Row:
         rows.event.id,
         release_subject(run.tenant, run.run_id, rows.kind),
         rows.event_payload,
+    )
+
+
+def _release(tenant: str, row: asyncpg.Record, document: bytes | None) -> Release:
+    keys = None if row["key"] is None else ReleaseKey(row["key"], row["seed"])
+    return Release(
+        tenant=tenant,
+        release_id=row["release_id"],
+        run_id=row["run_id"],
+        generation=row["generation"],
+        outcome=row["outcome"],
+        workspace_id=row["workspace_id"],
+        principal=row["principal"],
+        cut_sequence=row["cut_sequence"],
+        decided_at=row["decided_at"],
+        language=row["language"],
+        request=_request(row["request"]),
+        receipt_sha256=row["receipt_sha256"],
+        receipt=row["receipt"],
+        public_key=row["public_key"],
+        signature=row["signature"],
+        keys=keys,
+        document=document,
     )
 
 

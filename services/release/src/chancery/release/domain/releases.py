@@ -15,7 +15,10 @@ from chancery.release.errors import SealedRowDamaged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One sealed or refused run; `keys` is None after its content was erased."""
+    """One sealed or refused run; `keys` is None after its content was erased.
+
+    `document` is the ciphertext of its document, where that was read along with it.
+    """
 
     tenant: str
     release_id: str
@@ -33,6 +36,7 @@ class Release:
     public_key: bytes
     signature: bytes
     keys: ReleaseKey | None
+    document: bytes | None = None
 
     def parsed_receipt(self) -> Receipt:
         """Return the receipt; its stored bytes have the hash that was signed.

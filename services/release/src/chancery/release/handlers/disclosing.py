@@ -13,6 +13,7 @@ from chancery.authority.release import (
     disclosure_set,
 )
 from chancery.events.requests import Caller
+from chancery.release.domain.entries import Resource
 from chancery.release.domain.releases import Release
 from chancery.release.domain.runs import PolicyPin, Run, release_request
 from chancery.release.handlers.gate import Gate, Visitor, not_found
@@ -29,6 +30,12 @@ class Disclosure:
     request: ReleaseRequest
     visitor: Visitor
     decision: Allow | Deny
+    later: tuple[Resource, ...] = ()
+
+    @property
+    def is_superseded(self) -> bool:
+        """Tell whether something else that the reader may read was published after the answer."""
+        return not self.is_withheld and any(is_readable(self.visitor, each) for each in self.later)
 
     @property
     def is_withheld(self) -> bool:
@@ -46,42 +53,64 @@ class Discloser:
     runs: RunStore
     releases: ReleaseStore
 
-    async def look(self, caller: Caller, run_id: str) -> Disclosure:
+    async def look(self, caller: Caller, run_id: str, *, with_later: bool = False) -> Disclosure:
         """Return a run of the caller with the decision about it, behind a barrier.
+
+        `with_later` asks whether an answer is superseded as well.
 
         Raises:
             Denied: the credential does not authenticate.
             NotFound: there is no such run, or it is another principal's: the same words.
             Unavailable: log, projection or database are away; nothing may be told.
         """
-        passed, run = await asyncio.gather(
-            self.gate.barrier.pass_through(), self.runs.read(caller.tenant, run_id)
+        # What is sealed never changes: it is read meanwhile, and told after the decision or not.
+        passed, run, sealed = await asyncio.gather(
+            self.gate.barrier.pass_through(),
+            self.runs.read(caller.tenant, run_id),
+            self.releases.read_last(caller.tenant, run_id),
         )
-        return await self.decide(caller, run, passed)
+        return await self.decide(caller, run, passed, sealed=sealed, with_later=with_later)
 
-    async def decide(self, caller: Caller, run: Run | None, passed: int) -> Disclosure:
-        """Return the decision about a run that was read beside a barrier, as `look` does."""
+    async def decide(
+        self,
+        caller: Caller,
+        run: Run | None,
+        passed: int,
+        *,
+        sealed: Release | None = None,
+        with_later: bool = False,
+    ) -> Disclosure:
+        """Return the decision about a run that was read beside a barrier, as `look` does.
+
+        `sealed` is the run's release where it was read beside the barrier too.
+        """
         if run is None or run.principal != caller.principal:
             await self.gate.enter(caller, passed=passed)
             raise not_found("run")
         release = None
         if not run.is_open:
-            release = await self.releases.read(caller.tenant, run.run_id, run.generation)
+            release = await self._release(run, sealed)
         request = _request(run, release, caller)
-        visitor = await self.gate.enter(caller, disclosure_set(request), passed=passed)
+        visitor, later = await asyncio.gather(
+            self.gate.enter(caller, disclosure_set(request), passed=passed),
+            self._later(release if with_later else None),
+        )
         snapshot = visitor.snapshot
         decision = decide_disclosure(snapshot.states, snapshot.frozen, request, snapshot.now)
-        return Disclosure(run, release, request, visitor, decision)
+        return Disclosure(run, release, request, visitor, decision, later)
 
-    async def is_superseded(self, disclosure: Disclosure) -> bool:
-        """Tell whether something else that the reader may read was published after the answer."""
-        release = disclosure.release
-        if release is None or release.outcome is not None or disclosure.is_withheld:
-            return False
-        later = await self.reader.published_after(
+    async def _release(self, run: Run, sealed: Release | None) -> Release | None:
+        if sealed is not None and sealed.generation == run.generation:
+            return sealed
+        return await self.releases.read(run.tenant, run.run_id, run.generation)
+
+    async def _later(self, release: Release | None) -> tuple[Resource, ...]:
+        """Return what was published after an answer, read behind the barrier."""
+        if release is None or release.outcome is not None:
+            return ()
+        return await self.reader.published_after(
             release.tenant, release.workspace_id, release.cut_sequence
         )
-        return any(is_readable(disclosure.visitor, each) for each in later)
 
 
 def _request(run: Run, release: Release | None, caller: Caller) -> ReleaseRequest:

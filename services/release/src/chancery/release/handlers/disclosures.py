@@ -38,7 +38,7 @@ class Disclosures:
 
     async def answer(self, request: Request[OfRun]) -> Document:
         """Show the sealed bytes whole, the withheld notice, or the run while it is open."""
-        found = await self.discloser.look(request.caller, request.body.run_id)
+        found = await self.discloser.look(request.caller, request.body.run_id, with_later=True)
         if found.release is None:
             return Document(status="open", json_text=_text(_view(found)))
         if found.is_withheld:
@@ -47,7 +47,7 @@ class Disclosures:
         return Document(
             status=_status(found),
             json_text=contents["document"].decode(),
-            superseded=await self.discloser.is_superseded(found),
+            superseded=found.is_superseded,
         )
 
     async def audit(self, request: Request[OfRun]) -> Document:

@@ -140,6 +140,10 @@ class ReleaseStore(Protocol):
         """Return the release of a run's generation, or None."""
         ...
 
+    async def read_last(self, tenant: str, run_id: str) -> Release | None:
+        """Return the release of a run's current generation with its document, or None."""
+        ...
+
     async def contents(self, release: Release, *kinds: str) -> dict[str, bytes]:
         """Return the exact bytes of these content rows of a release."""
         ...

@@ -87,6 +87,20 @@ JOIN release.receipt AS p ON p.tenant = r.tenant AND p.release_id = r.release_id
 LEFT JOIN release.release_key AS k ON k.tenant = r.tenant AND k.release_id = r.release_id
 WHERE r.tenant = $1 AND r.run_id = $2 AND r.generation = $3;
 
+-- name: read_last_release
+-- As read_release for the generation that the run has now, with its encrypted document.
+SELECT r.release_id, r.run_id, r.generation, r.kind, r.outcome, r.workspace_id, r.principal,
+       r.cut_sequence, r.decided_at, r.language, r.request, p.receipt_sha256, p.body AS receipt,
+       p.public_key, p.signature, k.key, k.seed, c.ciphertext AS document
+FROM release.run AS u
+JOIN release.release AS r
+  ON r.tenant = u.tenant AND r.run_id = u.run_id AND r.generation = u.generation
+JOIN release.receipt AS p ON p.tenant = r.tenant AND p.release_id = r.release_id
+LEFT JOIN release.release_key AS k ON k.tenant = r.tenant AND k.release_id = r.release_id
+LEFT JOIN release.content AS c
+  ON c.tenant = r.tenant AND c.release_id = r.release_id AND c.kind = 'document' AND c.n = 0
+WHERE u.tenant = $1 AND u.run_id = $2;
+
 -- name: read_content
 -- The encrypted content of a release, of these kinds.
 SELECT kind, n, ciphertext FROM release.content
