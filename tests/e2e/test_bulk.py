@@ -1,0 +1,122 @@
+"""A folder over the command line: new, broken, repeated, changed and cut off."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from chancery.client.errors import ProblemError
+from chancery.client.workspace import Document
+from chancery.testkit.waiting import eventually
+from tests.e2e.running import COMMAND, System, command
+from tests.e2e.world import World
+from tests.unit.extract.files import docx_file, lines, locked_pdf, paragraph, pdf_file
+
+REFUSED, UNFINISHED = 1, 3
+MANY = 600
+
+
+class Summary(BaseModel):
+    """What the command tells of all files."""
+
+    files: int
+    ready: int
+    failed: int
+    unchanged: int
+
+
+class Output(BaseModel):
+    """Its JSON, as far as it matters here."""
+
+    summary: Summary
+
+
+def _publisher(system: System, world: World) -> dict[str, str]:
+    token = world.publisher.transport.token
+    assert token is not None
+    return {**system.environment, "CHANCERY_TOKEN": token}
+
+
+def _publishing(system: System, world: World, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "publish", str(folder), "-w", world.id, "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **_publisher(system, world)},
+    )
+
+
+def _publish(system: System, world: World, folder: Path) -> tuple[int, Summary]:
+    environment = _publisher(system, world)
+    done = command(["publish", str(folder), "-w", world.id, "--json"], environment)
+    return done.returncode, Output.model_validate_json(done.stdout).summary
+
+
+@pytest.mark.req("CL-1", "EV-6")
+async def test_a_folder_is_published_repeated_and_changed(
+    system: System, world: World, tmp_path: Path
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "one.md").write_text("The spare kiln stands in hall seven.", "utf-8")
+    (tmp_path / "two.pdf").write_bytes(pdf_file(lines("The kiln is cleaned on Mondays.")))
+    (tmp_path / "three.docx").write_bytes(docx_file(paragraph("Its lining lasts nine years.")))
+    (tmp_path / "locked.pdf").write_bytes(locked_pdf())
+    (tmp_path / "empty.txt").write_bytes(b"")
+
+    first = _publish(system, world, tmp_path)
+    again = _publish(system, world, tmp_path)
+    (tmp_path / "notes" / "one.md").write_text("The spare kiln stands in hall eight.", "utf-8")
+    changed = _publish(system, world, tmp_path)
+
+    assert first == (REFUSED, Summary(files=5, ready=3, failed=2, unchanged=0))
+    assert again == (REFUSED, Summary(files=5, ready=3, failed=2, unchanged=3))
+    assert changed == (REFUSED, Summary(files=5, ready=3, failed=2, unchanged=2))
+    assert (await world.desk.source("notes-one")).revision == 2
+    found = await world.desk.search("kiln hall eight", sources=["notes-one"])
+    assert [hit.source_id for hit in found.hits] == ["notes-one"]
+
+
+async def test_a_run_that_is_cut_off_is_finished_by_the_next_one(
+    system: System, world: World, tmp_path: Path
+) -> None:
+    for number in range(MANY):
+        (tmp_path / f"page-{number}.txt").write_text(f"Page {number} of a long book.", "utf-8")
+    process = _publishing(system, world, tmp_path)
+
+    async def has_begun() -> bool:
+        return bool(await world.desk.sources())
+
+    await eventually(has_begun, within_s=60)
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=60)
+    summary = Output.model_validate_json(printed).summary
+    code, finished = _publish(system, world, tmp_path)
+
+    assert process.returncode == UNFINISHED
+    assert summary.files == MANY > summary.ready
+    assert (code, finished.ready, finished.failed) == (0, MANY, 0)
+    assert finished.unchanged > 0
+
+
+@pytest.mark.req("EV-6")
+async def test_a_batch_again_changes_nothing_and_is_not_for_strangers(world: World) -> None:
+    pages = [
+        Document(source_id=f"page-{number}", data=b"A page.", media_type="text/plain")
+        for number in range(3)
+    ]
+
+    first = await world.desk.publish_all(pages)
+    second = await world.desk.publish_all(pages)
+    with pytest.raises(ProblemError) as refused:
+        await world.stranger.workspace(world.id).publish_all(pages)
+    with pytest.raises(ProblemError) as reader_refused:
+        await world.reader.workspace(world.id).publish_all(pages)
+
+    assert [(one.revision, one.changed) for one in first] == [(1, True)] * 3
+    assert [(one.revision, one.changed) for one in second] == [(1, False)] * 3
+    assert (refused.value.status, reader_refused.value.code) == (404, "not_permitted")
