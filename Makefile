@@ -48,6 +48,7 @@ chaos: setup ## run the tests that kill, pause and partition parts
 
 bench: setup ## measure speed and memory; writes JSON to bench-results
 	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench.sql
 	@$(BIN)/python -m tests.bench.release
 	@$(BIN)/python -m tests.bench.rebuild
 	@$(BIN)/python -m tests.bench.search
