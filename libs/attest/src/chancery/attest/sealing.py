@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
@@ -24,6 +25,7 @@ from chancery.kernel.errors import Corrupt
 KEY_BYTES: Final = 32
 SALT_BYTES: Final = 16
 _NONCE_BYTES: Final = 12
+_NONCES_REMEMBERED: Final = 256
 
 
 class SealBroken(Corrupt):
@@ -61,7 +63,9 @@ class Place:
 
 def seal(secrets: ReleaseKey, place: Place, content: bytes) -> bytes:
     """Return `content` encrypted and bound to `place`: ciphertext, then the 16-byte tag."""
-    return AESGCM(secrets.key).encrypt(_nonce(place), content, _associated(place))
+    return AESGCM(secrets.key).encrypt(
+        _nonce(place.kind, place.number), content, _associated(place)
+    )
 
 
 def unseal(secrets: ReleaseKey, place: Place, sealed: bytes) -> bytes:
@@ -71,14 +75,17 @@ def unseal(secrets: ReleaseKey, place: Place, sealed: bytes) -> bytes:
         SealBroken: for another key, another place or altered bytes.
     """
     try:
-        return AESGCM(secrets.key).decrypt(_nonce(place), sealed, _associated(place))
+        return AESGCM(secrets.key).decrypt(
+            _nonce(place.kind, place.number), sealed, _associated(place)
+        )
     except InvalidTag as error:
         message = "the sealed content does not open in its place"
         raise SealBroken(message) from error
 
 
-def _nonce(place: Place) -> bytes:
-    name = canonical_bytes(["chancery.nonce/1", place.kind, place.number])
+@lru_cache(maxsize=_NONCES_REMEMBERED)
+def _nonce(kind: str, number: int) -> bytes:
+    name = canonical_bytes(["chancery.nonce/1", kind, number])
     return hashlib.sha256(name).digest()[:_NONCE_BYTES]
 
 

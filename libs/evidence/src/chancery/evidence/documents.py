@@ -14,10 +14,13 @@ from chancery.kernel.clock import to_text
 from chancery.kernel.ids import derived_id
 
 
-def sealed_document(receipt: Receipt, answer: Answer) -> Mapping[str, Json]:
+def sealed_document(
+    receipt: Receipt, answer: Answer, *, receipt_sha256: str | None = None
+) -> Mapping[str, Json]:
     """Return the sealed answer; every field is in the receipt or is hashed by it.
 
-    `receipt` is a handle, not the receipt: the receipt is read with the audit or the bundle.
+    `receipt` is a handle, not the receipt: the receipt is read with the audit or the bundle. Who
+    has just made its hash hands it over.
     """
     core = receipt.core
     return {
@@ -32,11 +35,13 @@ def sealed_document(receipt: Receipt, answer: Answer) -> Mapping[str, Json]:
         "cards": _listed(answer.cards),
         "open_gaps": [],
         "text": answer.text,
-        "receipt": receipt_handle(receipt),
+        "receipt": receipt_handle(receipt, receipt_sha256),
     }
 
 
-def refused_document(receipt: Receipt, answer: Answer) -> Mapping[str, Json]:
+def refused_document(
+    receipt: Receipt, answer: Answer, *, receipt_sha256: str | None = None
+) -> Mapping[str, Json]:
     """Return the refusal; its explanation is the fixed text of the outcome.
 
     Outcomes that tell nothing about the evidence carry a null coverage. A refusal for which no
@@ -52,7 +57,7 @@ def refused_document(receipt: Receipt, answer: Answer) -> Mapping[str, Json]:
         "explanation": answer.text,
         "coverage": _coverage(receipt),
         "open_gaps": [],
-        "receipt": receipt_handle(receipt),
+        "receipt": receipt_handle(receipt, receipt_sha256),
     }
 
 
@@ -73,11 +78,11 @@ def withheld_document(run_id: str, generation: int, language: Language) -> Mappi
     }
 
 
-def receipt_handle(receipt: Receipt) -> Mapping[str, Json]:
+def receipt_handle(receipt: Receipt, receipt_sha256: str | None = None) -> Mapping[str, Json]:
     """Return the handle of a receipt: its release, its hash and its place in the log."""
     return {
         "release_id": receipt.core.release_id,
-        "receipt_sha256": receipt.sha256,
+        "receipt_sha256": receipt.sha256 if receipt_sha256 is None else receipt_sha256,
         "cut_sequence": receipt.cut_sequence,
     }
 

@@ -124,7 +124,7 @@ def sealed_rows(draft: Draft, decided: Decided, key: SigningKey, locked: Run) ->
     receipt_bytes = receipt.to_bytes()
     receipt_sha256 = sha256_hex(receipt_bytes)
     frame_number = locked.events + 1
-    contents = _contents(draft, receipt, frame_number)
+    contents = _contents(draft, receipt, receipt_sha256, frame_number)
     return SealedRows(
         draft=draft,
         decided=decided,
@@ -147,10 +147,12 @@ def place_of(draft: Draft, kind: str, number: int) -> Place:
     return Place(draft.run.tenant, draft.release_id, kind, number)
 
 
-def _contents(draft: Draft, receipt: Receipt, frame_number: int) -> list[tuple[str, int, bytes]]:
+def _contents(
+    draft: Draft, receipt: Receipt, receipt_sha256: str, frame_number: int
+) -> list[tuple[str, int, bytes]]:
     answer = draft.answer
     make = sealed_document if draft.outcome is None else refused_document
-    document = make(receipt, answer)
+    document = make(receipt, answer, receipt_sha256=receipt_sha256)
     frame: Json = {**document, "sequence": frame_number}
     statements: Json = [each.to_json() for each in answer.statements]
     citations: Json = [each.to_json() for each in answer.citations]
