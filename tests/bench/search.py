@@ -34,7 +34,7 @@ from chancery.testkit.servers import ServerSettings
 from tests.bench.arithmetic import Summary, percentile, summary
 from tests.bench.bare import LIMIT, BareIndex, BarePostgres, bare_postgres
 from tests.bench.indexed import TENANT, following, search_request, written_log
-from tests.bench.report import about
+from tests.bench.report import About, about
 from tests.bench.texts import documents, questions
 
 OUT: Final = Path("bench-results/search.json")
@@ -94,20 +94,19 @@ def main(arguments: Sequence[str]) -> int:
     sizes, queries, out = list(chosen.sizes), int(chosen.queries), Path(chosen.out)
     named = " ".join(map(str, sizes))
     command = f"python -m tests.bench.search --sizes {named} --queries {queries}"
+    told = about(command, "18")
     with tempfile.TemporaryDirectory(prefix="chancery-bench-") as temporary:
         folder = Path(temporary) / "postgres"
         folder.mkdir()
         with running_postgres(ServerSettings(), folder) as dsn:
-            found = asyncio.run(_measure(sizes, queries, Path(temporary), dsn))
-    report = {"about": about(command, "18"), "sizes": found}
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(TypeAdapter(object).dump_json(report, indent=2) + b"\n")
-    for size in found:
-        print(_line(size))
+            asyncio.run(_measure(sizes, queries, Path(temporary), dsn, told=told, out=out))
     return 0
 
 
-async def _measure(sizes: Sequence[int], queries: int, folder: Path, server_dsn: str) -> list[Size]:
+async def _measure(
+    sizes: Sequence[int], queries: int, folder: Path, server_dsn: str, *, told: About, out: Path
+) -> None:
+    """Measure each size; print and write what there is after each, since large ones take long."""
     found: list[Size] = []
     for size in sizes:
         place = folder / str(size)
@@ -115,7 +114,13 @@ async def _measure(sizes: Sequence[int], queries: int, folder: Path, server_dsn:
         corpus = await _corpus(size, queries, place)
         async with bare_postgres(server_dsn) as postgres:
             found.append(await _size(corpus, place, postgres))
-    return found
+        print(_line(found[-1]), flush=True)
+        await asyncio.to_thread(_write, out, {"about": told, "sizes": found})
+
+
+def _write(out: Path, report: object) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(TypeAdapter(object).dump_json(report, indent=2) + b"\n")
 
 
 async def _corpus(size: int, queries: int, place: Path) -> Corpus:
