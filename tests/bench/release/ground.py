@@ -22,9 +22,10 @@ from chancery.events import topology
 from chancery.events.commands import CreateConversation, PostMessage
 from chancery.events.envelope import Event
 from chancery.events.run import Bounds, RunGathered, RunProposed, RunRequested
+from chancery.kernel.errors import Unavailable
 from chancery.kernel.ids import random_id
 from chancery.release.app import Parts, Resources, create_parts
-from chancery.runtime.delivery import Delivery
+from chancery.runtime.delivery import DELIVERIES_MAX, Delivery
 from chancery.store.blobs import open_blobs
 from chancery.store.pool import Pool, PoolLimits, open_pool
 from chancery.store.pool import connect as connect_database
@@ -75,8 +76,15 @@ class Ground:
         return found
 
     async def seal(self, proposal: Event) -> None:
-        """Take one run through all eight steps."""
-        await self.parts.seal(proposal, DELIVERY)
+        """Take one run through all eight steps, again when something was away, as workers do."""
+        for attempt in range(1, DELIVERIES_MAX + 1):
+            try:
+                await self.parts.seal(proposal, DELIVERY)
+            except Unavailable:
+                if attempt == DELIVERIES_MAX:
+                    raise
+            else:
+                return
 
     async def outcomes(self) -> tuple[int, int]:
         """Return how many runs were sealed and how many refused so far."""

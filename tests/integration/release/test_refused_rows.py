@@ -15,6 +15,7 @@ from chancery.events.run import Bounds
 from chancery.events.topology import index_subject
 from chancery.kernel.errors import Rejected
 from chancery.release.adapters import projector as projecting
+from chancery.release.adapters import table_sets
 from chancery.store.pool import connect as connect_database
 from chancery.testkit.postgres import Database
 from tests.integration.release.test_projection import (
@@ -24,6 +25,7 @@ from tests.integration.release.test_projection import (
     provisioned,
     running,
 )
+from tests.integration.release.test_rebuild import authority, rows_of
 from tests.integration.release.world import TENANT, WORKSPACE, World, event_of
 
 pytestmark = pytest.mark.integration
@@ -130,6 +132,29 @@ async def test_a_replay_refuses_the_same_event_wherever_it_stands_in_a_batch(
             rows = await db.fetch("SELECT id, state FROM release.aggregate WHERE frozen")
         assert [row["id"] for row in rows] == [POISONED.id]
         assert (rows[0]["state"]["title"], rows[0]["state"]["revisions"]) == ("Poison", [])
+
+
+@pytest.mark.req("EV-5")
+async def test_a_rebuild_refuses_the_same_event_and_goes_on(
+    nats_url: str, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_sets, "BATCH_MESSAGES", 4)
+    async with provisioned(nats_url) as bus:
+        await fill(bus, 10)
+        await append(bus, POISONED, DECLARED)
+        await append(bus, POISONED, POISON)
+        await fill(bus, 10)
+        late = MemberAdded(workspace_id="late", role="reader")
+        last = await append(bus, principal_ref("p7"), late)
+        async with running(projector(bus, database)) as subject:
+            await subject.position.wait(last, timeout_s=10)
+
+        rebuilt = await authority(bus, database).rebuild(lambda _: None)
+
+        live, fresh = await rows_of(database, 1), await rows_of(database, 2)
+    assert rebuilt.mark.sequence == last
+    assert fresh == live
+    assert any("not_storable" in row for row in live["quarantine"])
 
 
 @pytest.mark.req("KO-6")

@@ -41,7 +41,7 @@ _MARK_REDRIVEN = _QUERIES["mark_redriven"]
 
 _log = get_logger("chancery.release")
 
-BATCH_MESSAGES = 200
+BATCH_MESSAGES = 500
 IDLE_S = 0.25
 """How long after a reconnect the log may go uncompared; until then nothing is told."""
 WISHES_S = 0.5
