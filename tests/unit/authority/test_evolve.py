@@ -132,6 +132,13 @@ def test_a_source_counts_revisions_and_serves_the_newest_unless_withdrawn() -> N
     assert again.serving == 3
 
 
+def test_an_erased_source_never_serves_again() -> None:
+    state = folded("source", DECLARED, published(1), events.SourceErased(demand="d-1"))
+
+    assert isinstance(state, SourceState)
+    assert (state.serving, state.erased) == (None, True)
+
+
 def test_a_source_changes_title_visibility_standing_and_grants() -> None:
     state = folded(
         "source",
@@ -220,6 +227,17 @@ CONTRADICTIONS: list[tuple[str, tuple[EventData, ...], EventData]] = [
     ("source", (DECLARED,), events.SourceGrantRevoked(grantee="ada")),
     ("source", (DECLARED,), DECLARED.model_copy(update={"workspace_id": "other"})),
     ("source", (DECLARED,), DECLARED.model_copy(update={"declarer": "eve"})),
+    ("source", (), events.SourceErased(demand="d-1")),
+    *(
+        ("source", (DECLARED, published(1), events.SourceErased(demand="d-1")), later)
+        for later in (
+            DECLARED,
+            published(2),
+            events.SourceRestored(),
+            events.SourceGranted(grantee="ada"),
+            events.SourceErased(demand="d-2"),
+        )
+    ),
     ("dataset", (), snapshot(1)),
     ("dataset", (TABLE,), snapshot(2)),
     ("dataset", (TABLE,), events.DatasetWithdrawn()),

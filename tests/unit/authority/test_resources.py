@@ -71,6 +71,22 @@ def test_declaring_again_changes_only_what_differs() -> None:
     assert decide_declare_source(pat, OPEN, dated, body) == ()
 
 
+def test_an_erased_source_takes_no_command() -> None:
+    pat, erased = actor("publisher"), replace(OPEN_SOURCE, withdrawn=True, erased=True)
+    ended = GRANT.model_copy(update={"grantee": OPEN_SOURCE.grants[0]})
+
+    for decide in (
+        lambda: decide_declare_source(pat, OPEN, erased, SOURCE_BODY),
+        lambda: decide_publish_revision(pat, OPEN, erased, REVISION),
+        lambda: decide_grant(pat, OPEN, erased, GRANT),
+        lambda: decide_revoke_grant(pat, OPEN, erased, ended),
+        lambda: decide_restore(pat, OPEN, erased, SERVING),
+    ):
+        with pytest.raises(Rejected) as refused:
+            decide()
+        assert refused.value.code == "source_erased"
+
+
 def test_only_the_declarer_makes_a_resource_private() -> None:
     body = SOURCE_BODY.model_copy(update={"visibility": "private"})
     table = DATASET_BODY.model_copy(update={"visibility": "private"})

@@ -17,6 +17,7 @@ from chancery.events.authority import (
     RevisionWithdrawn,
     SnapshotPublished,
     SourceDeclared,
+    SourceErased,
     SourceGranted,
     SourceGrantRevoked,
     SourceRestored,
@@ -27,6 +28,7 @@ from chancery.events.envelope import EventData
 
 def evolve_source(state: SourceState | None, data: EventData) -> SourceState:
     """Return the source after `data`."""
+    require("an erased source takes no event", holds=state is None or not state.erased)
     if isinstance(data, SourceDeclared):
         return _declare_source(state, data)
     before = existing(state)
@@ -45,10 +47,18 @@ def evolve_source(state: SourceState | None, data: EventData) -> SourceState:
         case SourceRestored():
             require("only a withdrawn source is restored", holds=before.withdrawn)
             return replace(before, withdrawn=False)
+        case SourceErased():
+            return replace(before, withdrawn=True, erased=True)
+        case _:
+            return replace(before, grants=_source_grants(before, data))
+
+
+def _source_grants(before: SourceState, data: EventData) -> tuple[str, ...]:
+    match data:
         case SourceGranted():
-            return replace(before, grants=granted(before.grants, data.grantee))
+            return granted(before.grants, data.grantee)
         case SourceGrantRevoked():
-            return replace(before, grants=ungranted(before.grants, data.grantee))
+            return ungranted(before.grants, data.grantee)
         case _:
             raise foreign(data)
 

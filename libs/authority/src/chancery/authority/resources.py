@@ -8,7 +8,13 @@ from typing import TypeAlias, TypeVar
 from chancery.authority.access import has_right
 from chancery.authority.errors import NotPermitted, SnapshotMoved
 from chancery.authority.names import AggregateRef, Change, dataset_ref, item_ref, source_ref
-from chancery.authority.rights import Actor, no_resource, require_role, require_visible
+from chancery.authority.rights import (
+    Actor,
+    no_resource,
+    require_kept,
+    require_role,
+    require_visible,
+)
 from chancery.authority.states import (
     DatasetState,
     ItemState,
@@ -171,6 +177,7 @@ def check_upload(
     if resource is None:
         raise no_resource()
     require_visible(actor, resource)
+    require_kept(resource)
     return resource
 
 
@@ -318,6 +325,7 @@ def _check_narrowing(
         raise no_resource()
     if not has_right(role, "admin"):
         require_visible(actor, resource)
+    require_kept(resource)
     return resource
 
 
@@ -335,6 +343,7 @@ def _check_redeclared(
     actor: Actor, resource: ResourceState, command: DeclareSource | DeclareDataset
 ) -> None:
     require_visible(actor, resource)
+    require_kept(resource)
     hides = command.visibility == "private" and resource.visibility != "private"
     if hides and resource.declarer != actor.principal_id:
         message = "only who declared it may make it private"

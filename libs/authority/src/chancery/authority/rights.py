@@ -10,6 +10,7 @@ from chancery.authority.errors import NotPermitted
 from chancery.authority.states import (
     PrincipalState,
     Readable,
+    SourceState,
     TenantState,
     WorkspaceState,
 )
@@ -115,6 +116,17 @@ def require_visible(actor: Actor, resource: Readable) -> None:
     """
     if not visible_to(actor.state, resource, principal_id=actor.principal_id):
         raise no_resource()
+
+
+def require_kept(resource: Readable) -> None:
+    """Refuse a source that was erased: it takes no command any more.
+
+    Raises:
+        Rejected: with code `source_erased`.
+    """
+    if isinstance(resource, SourceState) and resource.erased:
+        message = "the source was erased; declare another one"
+        raise Rejected(message, field="source_id", code="source_erased")
 
 
 def no_workspace() -> NotFound:

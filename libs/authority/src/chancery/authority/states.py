@@ -86,7 +86,10 @@ class Revision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceState:
-    """A document source; revision n stands at index n - 1. `grants` is sorted."""
+    """A document source; revision n stands at index n - 1. `grants` is sorted.
+
+    An erased one is withdrawn for good.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
 
@@ -100,6 +103,7 @@ class SourceState:
     withdrawn: bool = False
     authority: Standing = "reference"
     date: str | None = None
+    erased: bool = False
 
     @property
     def serving(self) -> int | None:

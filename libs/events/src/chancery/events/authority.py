@@ -191,6 +191,16 @@ class SourceGrantRevoked(EventData):
     grantee: Grantee
 
 
+class SourceErased(EventData):
+    """The source is erased on legal demand: it never serves again, and takes no other event.
+
+    `demand` is the reference of the demand, never its text.
+    """
+
+    TYPE: ClassVar[str] = "chancery.source.erased.v1"
+    demand: Id
+
+
 class ColumnPolicy(_Part):
     """What a publisher says of a column: its type, and the roles that may see it (none: all)."""
 
@@ -336,6 +346,7 @@ MODELS: tuple[type[EventData], ...] = (
     VisibilityChanged,
     SourceGranted,
     SourceGrantRevoked,
+    SourceErased,
     DatasetDeclared,
     SnapshotPublished,
     DatasetWithdrawn,

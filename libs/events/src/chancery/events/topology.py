@@ -274,6 +274,7 @@ _AUTHORITY_TYPES: Final = {
         "visibility-changed",
         "granted",
         "grant-revoked",
+        "erased",
     ),
     "dataset": ("declared", "snapshot-published", "withdrawn", "granted", "grant-revoked"),
     "item": ("draft-saved", "version-published", "withdrawn", "granted", "grant-revoked"),

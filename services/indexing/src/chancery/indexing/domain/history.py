@@ -23,6 +23,7 @@ from chancery.events.authority import (
     RevisionWithdrawn,
     SnapshotPublished,
     SourceDeclared,
+    SourceErased,
     SourceRestored,
 )
 from chancery.events.authority_knowledge import (
@@ -40,6 +41,7 @@ TRIGGERS = (
     RevisionPublished,
     RevisionWithdrawn,
     SourceRestored,
+    SourceErased,
     DatasetDeclared,
     SnapshotPublished,
     DatasetWithdrawn,
