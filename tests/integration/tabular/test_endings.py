@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from chancery.kernel.errors import Rejected
 from chancery.tabular.jobs import Limits, Table, query_job
 from chancery.tabular.plan import plan
-from chancery.tabular.pool import WorkerPool
+from chancery.tabular.pool import SPARES_MAX, WorkerPool
 from chancery.tabular.process import WorkerProcess
 from chancery.tabular.schema import TableSchema
 from chancery.tabular.snapshot import convert_csv
@@ -64,3 +65,24 @@ async def test_workers_are_forked_from_a_process_of_a_single_thread() -> None:
         assert template is not None
         assert "chancery.tabular.template" in template.cmdline()
         assert template.num_threads() == 1
+
+
+async def test_no_process_is_left_of_queries_that_were_cancelled_early() -> None:
+    async with WorkerPool(concurrency=4) as pool:
+        pid = await eventually(lambda: pool.spare_pid)
+        assert pid is not None
+        template = psutil.Process(pid).parent()
+        assert template is not None
+        for _ in range(5):
+            await _cancelled(pool)
+
+        await eventually(lambda: len(template.children()) <= SPARES_MAX)
+
+        assert (await pool.query("select 1", [])).rows == (("1",),)
+
+
+async def _cancelled(pool: WorkerPool) -> None:
+    """Ask several times, and give up before most of it can have begun."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.02):
+            await asyncio.gather(*(pool.query("select 1", []) for _ in range(4)))

@@ -35,6 +35,7 @@ from chancery.tabular.statistics import read_statistics
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from chancery.tabular.process import WorkerProcess
     from chancery.tabular.schema import ColumnDeclaration
     from chancery.tabular.snapshot import Snapshot
     from chancery.tabular.statistics import TableStatistics
@@ -198,10 +199,27 @@ class WorkerPool:
     async def _exchange_now(
         self, frames: Sequence[bytes], deadline_s: float, reply_max: int
     ) -> list[bytes]:
-        worker = self._spares.waiting() or await asyncio.to_thread(self._spares.take)
+        worker = await self._taken()
         try:
             return await asyncio.to_thread(
                 worker.exchange, frames, deadline_s=deadline_s, reply_bytes_max=reply_max
             )
         finally:
             worker.end()
+
+    async def _taken(self) -> WorkerProcess:
+        """Return a worker; one that comes after a cancellation is ended."""
+        waiting = self._spares.waiting()
+        if waiting is not None:
+            return waiting
+        taking = asyncio.get_running_loop().run_in_executor(None, self._spares.take)
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(_end_unused)
+            raise
+
+
+def _end_unused(taking: asyncio.Future[WorkerProcess]) -> None:
+    if not taking.cancelled() and taking.exception() is None:
+        taking.result().end()

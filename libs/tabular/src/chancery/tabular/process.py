@@ -85,7 +85,7 @@ class WorkerProcess:
             return
         self._expired = True
         NURSERY.interrupt(self._pid, self._template)
-        self._grace = _daemon_timer(GRACE_S, self._end_process)
+        self._grace = _daemon_timer(GRACE_S, self.kill)
         self._grace.start()
 
     def kill(self) -> None:
