@@ -7,11 +7,11 @@ Runs are brought as far as `gathered` through release's own handlers; what is me
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import SecretStr
 
@@ -48,6 +48,8 @@ ASKER: Final = "anna"
 SENTENCE: Final = "Service reviews of part {number} are owned by Mara Lindt."
 DELIVERY: Final = Delivery("RUNS", 1, "bench", "bench", 1, datetime.now(UTC), 0, None)
 
+T = TypeVar("T")
+
 _QUERIES = load_queries("tests.bench")
 _BARE = replace(
     topology.stream(topology.AUTHORITY), name="BENCH_BARE", subjects=(SUBJECT,), republished_to=None
@@ -70,21 +72,14 @@ class Ground:
         found: list[Event] = []
 
         async def prepare(number: int) -> None:
-            found.append(await self._proposal(number))
+            found.append(await _patiently(lambda: self._proposal(number)))
 
         await at_once(PREPARERS, range(count), prepare)
         return found
 
     async def seal(self, proposal: Event) -> None:
         """Take one run through all eight steps, again when something was away, as workers do."""
-        for attempt in range(1, DELIVERIES_MAX + 1):
-            try:
-                await self.parts.seal(proposal, DELIVERY)
-            except Unavailable:
-                if attempt == DELIVERIES_MAX:
-                    raise
-            else:
-                return
+        await _patiently(lambda: self.parts.seal(proposal, DELIVERY))
 
     async def outcomes(self) -> tuple[int, int]:
         """Return how many runs were sealed and how many refused so far."""
@@ -142,6 +137,14 @@ class Ground:
             bounds=bounds,
             mode="auto",
         )
+
+
+async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """Do something again when the log was behind or something was away, as workers do."""
+    for _ in range(DELIVERIES_MAX - 1):
+        with suppress(Unavailable):
+            return await work()
+    return await work()
 
 
 @asynccontextmanager
