@@ -17,8 +17,14 @@ pytestmark = pytest.mark.integration
 TEXT = "Service reviews are owned by Mara Lindt.\n"
 
 
-async def scope(world: World, principal: str, *sources: str) -> SearchScope:
-    body = SearchScopeOf(workspace_id=WORKSPACE, sources=sources)
+async def scope(
+    world: World,
+    principal: str,
+    *sources: str,
+    items: tuple[str, ...] = (),
+    files: tuple[str, ...] = (),
+) -> SearchScope:
+    body = SearchScopeOf(workspace_id=WORKSPACE, sources=sources, items=items, files=files)
     subject = query_subject("release", "search-scope")
     return await world.request(subject, body, SearchScope, who=principal)
 

@@ -92,6 +92,24 @@ class Desk:
             index_sequence=max((entry.index_sequence for entry in entries), default=0),
             pins=tuple(_pin_of(entry) for entry in entries),
         )
+        return await self.send(body)
+
+    async def pin(self, ref: ResourceRef) -> tuple[int, SearchPin]:
+        """Wait until something of any kind is ready; return its place on the log and its pin."""
+
+        async def found() -> tuple[int, SearchPin] | None:
+            for stored in reversed(await self.log.index(ref)):
+                data = decode(stored.payload).data
+                if isinstance(data, RevisionReady):
+                    return stored.sequence, _pin_of_ready(data)
+            return None
+
+        pinned = await eventually(found, within_s=30)
+        assert pinned is not None
+        return pinned
+
+    async def send(self, body: Search) -> SearchResult:
+        """Ask for a search as soon as somebody answers."""
         request = Request(
             caller=Caller(tenant=TENANT, principal="ada", credential_id="c", proof="0" * 64),
             route="POST /search",
@@ -134,11 +152,24 @@ class Desk:
 def _pin_of(entry: ScopeEntry) -> SearchPin:
     assert entry.extraction_sha256 is not None
     assert entry.manifest_sha256 is not None
+    assert entry.kind != "dataset"
     return SearchPin(
+        kind=entry.kind,
         key=entry.key,
         revision=entry.revision,
         extraction_sha256=entry.extraction_sha256,
         manifest_sha256=entry.manifest_sha256,
+    )
+
+
+def _pin_of_ready(data: RevisionReady) -> SearchPin:
+    assert data.kind != "dataset"
+    return SearchPin(
+        kind=data.kind,
+        key=data.key,
+        revision=data.revision,
+        extraction_sha256=data.extraction_sha256,
+        manifest_sha256=data.manifest_sha256,
     )
 
 

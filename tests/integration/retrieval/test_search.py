@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from chancery.events.authority import RevisionWithdrawn
+from chancery.events.authority_knowledge import FileUploaded
+from chancery.events.search import Search
+from chancery.kernel.canonical import sha256_hex
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
 from tests.integration.indexing.harness import Place, open_log, running
+from tests.integration.indexing.test_knowledge import FILE, ITEM, publish
 from tests.integration.retrieval.harness import Desk
 
 pytestmark = pytest.mark.integration
@@ -56,6 +60,39 @@ async def test_only_what_is_in_the_scope_is_found_counted_or_named(
     assert wide.unconfirmed == narrow.unconfirmed == ()
     assert narrow.index_position >= first.index_sequence
     assert "score" not in wide.model_dump_json()
+
+
+@pytest.mark.req("CR-10", "CL-12")
+async def test_an_item_and_a_file_are_found_by_pins_of_their_own_kind(
+    desk: Desk, place: Place
+) -> None:
+    body = f"{_OWNER}\n"
+    with running("indexing", place), running("retrieval", place):
+        await publish(desk.log, body)
+        await desk.log.blobs.put("acme", body.encode())
+        uploaded = FileUploaded(
+            file_id=FILE.key,
+            owner="ada",
+            title="note.md",
+            content_sha256=sha256_hex(body.encode()),
+            media_type="text/markdown",
+            size_bytes=len(body),
+        )
+        await desk.log.record(FILE, uploaded)
+        pinned = [await desk.pin(ITEM), await desk.pin(FILE)]
+        position, pins = max(at for at, _ in pinned), tuple(pin for _, pin in pinned)
+        search = Search(query=_QUERY, limit=10, index_sequence=position, pins=pins)
+        both = await desk.send(search)
+        item = await desk.send(search.model_copy(update={"pins": pins[:1]}))
+        swapped = tuple(pin.model_copy(update={"kind": "source"}) for pin in pins)
+        of_another_kind = await desk.send(search.model_copy(update={"pins": swapped}))
+
+    assert [pin.kind for pin in pins] == ["item", "file"]
+    assert {hit.key for hit in both.hits} == {ITEM.key, FILE.key}
+    assert [(hit.key, body[hit.start : hit.end]) for hit in item.hits] == [(ITEM.key, body)]
+    assert both.unconfirmed == item.unconfirmed == ()
+    assert of_another_kind.hits == ()
+    assert set(of_another_kind.unconfirmed) == {ITEM.key, FILE.key}
 
 
 @pytest.mark.req("CL-4", "CL-12")

@@ -18,7 +18,7 @@ from chancery.events.topology import query_subject
 from chancery.evidence.manifest import build_manifest
 from chancery.evidence.parts import PART_CHARACTERS, part_id
 from chancery.extract.media import PDF, PLAIN
-from chancery.gateway.domain.searches import ForeignHit, hit_reply
+from chancery.gateway.domain.searches import ForeignHit, Opened, hit_reply
 from chancery.kernel.canonical import Json, sha256_hex
 from chancery.kernel.errors import NotFound
 from tests.unit.gateway.fakes import World
@@ -219,15 +219,22 @@ async def test_the_longest_query_is_trimmed_and_taken(world: World) -> None:
 def test_an_excerpt_stays_within_one_part(length: int, start: int, size: int) -> None:
     text = "".join(chr(0x1D11E + n % 50) for n in range(length))
     revision = SearchRevision(
-        key="k", id="s", title="T", revision=1, media_type=PLAIN, state="ready"
+        key="k",
+        id="s",
+        title="T",
+        revision=1,
+        media_type=PLAIN,
+        state="ready",
+        extraction_sha256="0" * 64,
     )
+    opened = Opened(revision, text)
     hit = SearchHit(key="k", start=start, end=start + size)
     one_part = start // PART_CHARACTERS == (start + size - 1) // PART_CHARACTERS
     if start + size > length or not one_part:
         with pytest.raises(ForeignHit):
-            hit_reply(revision, "0" * 64, hit, text)
+            hit_reply(opened, hit)
         return
 
-    reply = hit_reply(revision, "0" * 64, hit, text)
+    reply = hit_reply(opened, hit)
 
     assert reply.excerpt == text[start : start + size]

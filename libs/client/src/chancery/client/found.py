@@ -10,10 +10,18 @@ from chancery.client.replies import Answered, Citation
 
 
 class Hit(Answered):
-    """A passage: `excerpt` is [start, end) of the revision's text, in code points."""
+    """A passage: `excerpt` is [start, end) of the text that it stands in, in code points.
 
-    source_id: str
-    revision: int
+    Of a source there are `source_id` and `revision`, of an item `item_id`, `version` and
+    `version_id` and never a page, of a private file `file_id` and `revision`.
+    """
+
+    source_id: str | None = None
+    item_id: str | None = None
+    file_id: str | None = None
+    revision: int | None = None
+    version: int | None = None
+    version_id: str | None = None
     title: str
     part: str
     start: int

@@ -285,9 +285,21 @@ class Workspace:
         """Run a statement over the datasets that the caller may read; not a verified answer."""
         return (await self._call("POST", "query", Sent(json={"sql": sql}))).read(QueryResult)
 
-    async def search(self, query: str, *, k: int = 10, sources: Sequence[str] = ()) -> Found:
-        """Return the best passages of what the caller may read; `sources` only narrows it."""
+    async def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        sources: Sequence[str] = (),
+        items: Sequence[str] = (),
+        files: Sequence[str] = (),
+    ) -> Found:
+        """Return the best passages of what is selected, or else of every source and item.
+
+        What the caller may not read is never searched; their private files only when selected.
+        """
         body: dict[str, Json] = {"query": query, "k": k, "sources": list(sources)}
+        body |= {"items": list(items), "files": list(files)}
         return (await self._call("POST", "search", Sent(json=body))).read(Found)
 
     async def excerpts(

@@ -5,7 +5,7 @@ No text but the question is in these messages, no title goes to retrieval, and n
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
@@ -20,6 +20,9 @@ HITS_MAX: Final = 50
 
 REVISIONS_MAX: Final = 1000
 """Revisions that one search may cover."""
+
+SearchKind: TypeAlias = Literal["source", "item", "file"]
+"""What has passages to be found: a source, a curated item, or a private file of the caller."""
 
 
 def _trimmed(query: str) -> str:
@@ -38,15 +41,24 @@ SearchQuery = Annotated[str, AfterValidator(_trimmed)]
 
 
 class SearchScopeOf(Message):
-    """Ask what a search of the caller may cover; `sources` only narrow it."""
+    """Ask what a search of the caller may cover: what is selected, and nothing else.
+
+    Nothing selected: every source and item of the workspace. A private file only when selected.
+    """
 
     workspace_id: Id
     sources: Selection = ()
+    items: Selection = ()
+    files: Selection = ()
 
 
 class SearchRevision(Message):
-    """One eligible revision with its pinned hashes; null extraction means not ready."""
+    """One eligible revision with its pinned hashes; null extraction means not ready.
 
+    Of an item `revision` is the number of its version, and `version_id` names it.
+    """
+
+    kind: SearchKind = "source"
     key: Id
     id: Id
     title: str
@@ -56,6 +68,7 @@ class SearchRevision(Message):
     index_sequence: int = Field(default=0, ge=0)
     extraction_sha256: Sha256 | None = None
     manifest_sha256: Sha256 | None = None
+    version_id: Id | None = None
 
 
 class SearchScope(Message):
@@ -66,8 +79,9 @@ class SearchScope(Message):
 
 
 class SearchPin(Message):
-    """A source's revision in the form that a manifest describes."""
+    """A revision, version or file in the form that a manifest describes."""
 
+    kind: SearchKind = "source"
     key: Id
     revision: int = Field(ge=1)
     extraction_sha256: Sha256

@@ -23,18 +23,23 @@ def search(
     workspace: WorkspaceName,
     k: Annotated[int, typer.Option("-k", min=1, max=HITS_MAX, help="How many passages.")] = 10,
     source: Annotated[
-        list[str] | None, typer.Option(help="Search this source only (repeatable).")
+        list[str] | None, typer.Option(help="Search only this source (repeatable).")
+    ] = None,
+    item: Annotated[
+        list[str] | None, typer.Option(help="Search only this curated item (repeatable).")
+    ] = None,
+    file: Annotated[
+        list[str] | None, typer.Option(help="Search only this private file (repeatable).")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Search what you may read, and print the best passages.
 
+    What is selected is searched and nothing else; a private file only when it is selected.
     Calls CHANCERY_URL as CHANCERY_TOKEN; without them this machine, as its operator.
     """
-    from chancery.client.command.search import run_search
+    from chancery.client.command.search import Selected, run_search
 
+    selected = Selected(source or (), item or (), file or ())
     with speaking(as_json=as_json):
-        searching = run_search(
-            " ".join(query), workspace, k=k, sources=source or (), as_json=as_json
-        )
-        asyncio.run(searching)
+        asyncio.run(run_search(" ".join(query), workspace, selected, k=k, as_json=as_json))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 
 from chancery.client.command.output import tell, tell_json, tell_progress
 from chancery.client.command.server import entering, server_client
@@ -11,18 +13,34 @@ from chancery.client.found import Coverage, Found, Hit
 from chancery.kernel.ids import parse_id
 
 
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What is to be searched, nothing else; empty selects every source and item."""
+
+    sources: Sequence[str] = ()
+    items: Sequence[str] = ()
+    files: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is selected."""
+        return bool(self.sources or self.items or self.files)
+
+
 async def run_search(
-    query: str, workspace_id: str, *, k: int, sources: Sequence[str], as_json: bool
+    query: str, workspace_id: str, selected: Selected, *, k: int, as_json: bool
 ) -> None:
     """Search and print what is found, best first."""
     parse_id(workspace_id, field="--workspace")
     async with server_client(load_settings()) as client:
-        workspace = client.workspace(workspace_id)
-        if sources:
-            found = await workspace.search(query, k=k, sources=sources)
-        else:
-            with entering(workspace_id):
-                found = await workspace.search(query, k=k)
+        # What is selected may be what is not found: then the workspace is not to blame.
+        with nullcontext() if selected else entering(workspace_id):
+            found = await client.workspace(workspace_id).search(
+                query,
+                k=k,
+                sources=selected.sources,
+                items=selected.items,
+                files=selected.files,
+            )
     _print(found, as_json=as_json)
 
 
@@ -40,8 +58,15 @@ def _print(found: Found, *, as_json: bool) -> None:
 
 def _place(hit: Hit) -> str:
     page = "" if hit.page is None else f", page {hit.page}"
-    place = f"{hit.source_id}, revision {hit.revision}{page}, {hit.start}–{hit.end}"
-    return f"{hit.title} ({place})"
+    return f"{hit.title} ({_name(hit)}{page}, {hit.start}–{hit.end})"
+
+
+def _name(hit: Hit) -> str:
+    if hit.item_id is not None:
+        return f"item {hit.item_id}, version {hit.version}"
+    if hit.file_id is not None:
+        return f"file {hit.file_id}"
+    return f"{hit.source_id}, revision {hit.revision}"
 
 
 def _missing(coverage: Coverage) -> str:
@@ -51,4 +76,4 @@ def _missing(coverage: Coverage) -> str:
         "unavailable": coverage.unavailable,
     }
     told = ", ".join(f"{count} {what}" for what, count in missing.items() if count)
-    return f"{coverage.ready} of {coverage.eligible} sources searched; {told}"
+    return f"{coverage.ready} of {coverage.eligible} searched; {told}"

@@ -3,43 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter
 
 from chancery.events.queries import IndexState
 from chancery.events.run import Selection
 from chancery.events.search import HITS_MAX, SearchHit, SearchPin, SearchQuery, SearchRevision
 from chancery.evidence.coverage import CoverageReport
+from chancery.evidence.knowledge import KnowledgeManifest, check_body
+from chancery.evidence.manifest import Manifest
 from chancery.evidence.parts import PART_CHARACTERS, part_id
+from chancery.extract.media import PDF
 from chancery.gateway.domain.bodies import Body
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Conflict, Corrupt
 
+_PINS: Final = TypeAdapter(tuple[SearchPin, ...])
+
 
 class SearchBody(Body):
-    """What to look for, how many hits to return, and in which sources (none named: all)."""
+    """What to look for, how many hits to return, and in what: all that is selected, only that.
+
+    Nothing selected: every source and item of the workspace that the caller may read.
+    """
 
     query: SearchQuery
     k: int = Field(default=10, ge=1, le=HITS_MAX)
     sources: Selection = ()
+    items: Selection = ()
+    files: Selection = ()
 
 
-class SearchHitReply(BaseModel):
-    """A passage: `excerpt` is exactly [start, end) of the revision's text, in code points.
-
-    `part` is the id of the part that holds it, `page` where it begins in a document with pages;
-    `sha256` is over the excerpt.
-    """
-
-    source_id: str
-    revision: int
+class _Passage(BaseModel):
     title: str
     part: str
     start: int
     end: int
-    page: int | None = None
     excerpt: str
     sha256: str
+
+
+class SourceHitReply(_Passage):
+    """A passage of a source: `excerpt` is exactly [start, end) of the revision's text.
+
+    Offsets are code points. `part` is the id of the part that holds it, `page` where it begins in a
+    document with pages; `sha256` is over the excerpt.
+    """
+
+    source_id: str
+    revision: int
+    page: int | None = None
+
+
+class ItemHitReply(_Passage):
+    """A passage of an item's version: `excerpt` is exactly [start, end) of its body."""
+
+    item_id: str
+    version: int
+    version_id: str
+
+
+class FileHitReply(_Passage):
+    """A passage of a private file of the caller, as of a source."""
+
+    file_id: str
+    revision: int
+    page: int | None = None
+
+
+SearchHitReply: TypeAlias = SourceHitReply | ItemHitReply | FileHitReply
+"""A passage with the names of what it stands in."""
 
 
 class SearchReply(BaseModel):
@@ -79,46 +114,107 @@ class ForeignHit(Corrupt):
     code = "foreign_hit"
 
 
-def searchable(revisions: Iterable[SearchRevision]) -> tuple[SearchPin, ...]:
-    """Return the pins of the revisions that are ready to be searched.
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A revision that was searched, with its pinned text and, where it was read, its manifest."""
 
-    Their fields were checked when the revisions were read: up to a thousand, not checked again.
-    """
-    return tuple(
-        SearchPin.model_construct(
-            key=each.key,
-            revision=each.revision,
-            extraction_sha256=each.extraction_sha256,
-            manifest_sha256=each.manifest_sha256,
-        )
+    revision: SearchRevision
+    text: str
+    manifest: Manifest | None = None
+
+
+def searchable(revisions: Iterable[SearchRevision]) -> tuple[SearchPin, ...]:
+    """Return the pins of the revisions that are ready to be searched."""
+    ready = [
+        each
         for each in revisions
         if each.state == "ready"
         and each.extraction_sha256 is not None
         and each.manifest_sha256 is not None
-    )
+    ]
+    # A call of its own for each of a thousand would take twice as long.
+    return _PINS.validate_python(ready, from_attributes=True)
 
 
-def hit_reply(
-    revision: SearchRevision, extraction_sha256: str, hit: SearchHit, text: str
-) -> SearchHitReply:
-    """Return the hit with its exact excerpt of the pinned `text`.
+def is_opened_by_manifest(revision: SearchRevision) -> bool:
+    """Tell whether a hit needs the manifest: a version is checked by it, a page is told by it."""
+    return revision.kind == "item" or revision.media_type == PDF
+
+
+def open_revision(revision: SearchRevision, text: bytes, manifest: bytes | None) -> Opened:
+    """Return the revision with its stored bytes; what its manifest does not describe is refused.
+
+    Raises:
+        Corrupt: the stored manifest is malformed, of something else, or of another text.
+    """
+    opened = text.decode()
+    if manifest is None:
+        return Opened(revision, opened)
+    if revision.kind == "item":
+        return Opened(revision, opened, _checked_body(revision, opened, manifest))
+    found = Manifest.from_bytes(manifest)
+    _require_described(revision, found)
+    return Opened(revision, opened, found)
+
+
+def hit_reply(opened: Opened, hit: SearchHit) -> SearchHitReply:
+    """Return the hit with its exact excerpt of the pinned text.
 
     Raises:
         ForeignHit: when its offsets are not within one part of the text.
     """
+    revision, text = opened.revision, opened.text
     ordinal = hit.start // PART_CHARACTERS + 1
     end = min(len(text), ordinal * PART_CHARACTERS)
-    if not hit.start < hit.end <= end:
+    if not hit.start < hit.end <= end or revision.extraction_sha256 is None:
         message = "the index and the stored text differ; try again"
         raise ForeignHit(message)
     excerpt = text[hit.start : hit.end]
-    return SearchHitReply(
-        source_id=revision.id,
-        revision=revision.revision,
+    passage = _Passage(
         title=revision.title,
-        part=part_id(revision.key, revision.revision, extraction_sha256, ordinal),
+        part=part_id(revision.key, revision.revision, revision.extraction_sha256, ordinal),
         start=hit.start,
         end=hit.end,
         excerpt=excerpt,
         sha256=sha256_hex(excerpt.encode()),
     )
+    return _named(opened, passage)
+
+
+def _named(opened: Opened, passage: _Passage) -> SearchHitReply:
+    revision, said = opened.revision, passage.model_dump()
+    if revision.kind == "item":
+        if revision.version_id is None:
+            message = "an item was searched without its version; try again"
+            raise ForeignHit(message)
+        return ItemHitReply(
+            **said,
+            item_id=revision.id,
+            version=revision.revision,
+            version_id=revision.version_id,
+        )
+    page = None if opened.manifest is None else opened.manifest.page(passage.start)
+    if revision.kind == "file":
+        return FileHitReply(**said, file_id=revision.id, revision=revision.revision, page=page)
+    return SourceHitReply(**said, source_id=revision.id, revision=revision.revision, page=page)
+
+
+def _checked_body(revision: SearchRevision, body: str, data: bytes) -> Manifest:
+    view = KnowledgeManifest.from_bytes(data)
+    check_body(view, body)
+    manifest = view.as_text()
+    _require_described(revision, manifest)
+    if view.pin.version_id != revision.version_id:
+        raise _other_manifest()
+    return manifest
+
+
+def _require_described(revision: SearchRevision, manifest: Manifest) -> None:
+    found = (manifest.key, manifest.revision, manifest.extraction_sha256)
+    if found != (revision.key, revision.revision, revision.extraction_sha256):
+        raise _other_manifest()
+
+
+def _other_manifest() -> ForeignHit:
+    message = "the stored manifest is not of what was searched; try again"
+    return ForeignHit(message)

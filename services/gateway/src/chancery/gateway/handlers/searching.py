@@ -19,14 +19,14 @@ from chancery.events.search import (
     SearchScopeOf,
 )
 from chancery.evidence.coverage import coverage
-from chancery.evidence.manifest import Manifest
-from chancery.extract.media import PDF
 from chancery.gateway.domain.searches import (
     ForeignHit,
     SearchBody,
     SearchHitReply,
     SearchReply,
     hit_reply,
+    is_opened_by_manifest,
+    open_revision,
     searchable,
 )
 from chancery.gateway.handlers.edge import Context, Here, PathId
@@ -42,8 +42,10 @@ TEXTS_AT_ONCE = 4
 
 @router.post("/search")
 async def search(ws: PathId, body: SearchBody, here: Here) -> SearchReply:
-    """Return the best passages of what the caller may read; `sources` only narrows it."""
-    wanted = SearchScopeOf(workspace_id=ws, sources=body.sources)
+    """Return the best passages of what the caller may read, or of what is selected of it."""
+    wanted = SearchScopeOf(
+        workspace_id=ws, sources=body.sources, items=body.items, files=body.files
+    )
     scope = await here.query("release", "search-scope", wanted, SearchScope)
     found = await _search(here, body, scope)
     report = coverage(
@@ -90,22 +92,20 @@ async def _of_revision(
     here: Context, revision: SearchRevision | None, hits: Sequence[SearchHit]
 ) -> list[SearchHitReply]:
     if revision is None or revision.extraction_sha256 is None or revision.manifest_sha256 is None:
-        message = "the index answered with a source that was not searched; try again"
+        message = "the index answered with something that was not searched; try again"
         raise ForeignHit(message)
-    sha256 = revision.extraction_sha256
-    text = await _stored(here, sha256, TEXT_BYTES_MAX)
-    replies = await asyncio.to_thread(_cut, revision, sha256, hits, text)
-    if revision.media_type != PDF:
-        return replies
-    manifest = Manifest.from_bytes(await _stored(here, revision.manifest_sha256))
-    return [each.model_copy(update={"page": manifest.page(each.start)}) for each in replies]
+    text = await _stored(here, revision.extraction_sha256, TEXT_BYTES_MAX)
+    manifest = None
+    if is_opened_by_manifest(revision):
+        manifest = await _stored(here, revision.manifest_sha256)
+    return await asyncio.to_thread(_cut, revision, hits, text, manifest)
 
 
 def _cut(
-    revision: SearchRevision, sha256: str, hits: Sequence[SearchHit], data: bytes
+    revision: SearchRevision, hits: Sequence[SearchHit], text: bytes, manifest: bytes | None
 ) -> list[SearchHitReply]:
-    text = data.decode()
-    return [hit_reply(revision, sha256, each, text) for each in hits]
+    opened = open_revision(revision, text, manifest)
+    return [hit_reply(opened, each) for each in hits]
 
 
 async def _stored(here: Context, sha256: str, limit: int = MANIFEST_BYTES_MAX) -> bytes:

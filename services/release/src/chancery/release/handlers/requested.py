@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
@@ -34,11 +33,12 @@ from chancery.release.domain.admission import (
 )
 from chancery.release.domain.conversations import Message
 from chancery.release.domain.drafts import Ground, draft_refusal
-from chancery.release.domain.entries import Resource, roots_of
+from chancery.release.domain.entries import Resource
 from chancery.release.domain.runs import PolicyPin, Run
 from chancery.release.domain.snapshot import Snapshot
 from chancery.release.domain.stages import stage_event
 from chancery.release.errors import RunVoid
+from chancery.release.handlers.candidates import candidates, other_roots
 from chancery.release.handlers.ending import Ending
 from chancery.release.handlers.gate import Gate
 from chancery.release.handlers.run_events import data_of, traced
@@ -92,8 +92,10 @@ class AdmitRun:
 
     async def _admit(self, run: Run, question: Question, snapshot: Snapshot) -> Run | None:
         """Return the run as admitted, or None when it has ended here or moved on."""
-        resources = await self._resources(question)
-        roots = await self._roots(question, resources)
+        resources: tuple[Resource, ...] = ()
+        if question.mode != "rlm":
+            resources = await candidates(self.reader, question)
+        roots = await other_roots(self.reader, question, resources)
         result = admit(question, snapshot, resources, roots)
         if isinstance(result, NotAdmitted):
             await self._refuse(run, question, snapshot, result)
@@ -104,30 +106,6 @@ class AdmitRun:
             await nudge(self.bus, run.tenant, run.run_id)
             return replace(run, admitted=payload)
         return await self.runs.read(run.tenant, run.run_id)
-
-    async def _resources(self, question: Question) -> tuple[Resource, ...]:
-        """Return what was selected, or everything of the workspace that the mode searches."""
-        if question.mode == "rlm":
-            return ()
-        if not question.selected:
-            return await self.reader.workspace(
-                question.tenant, question.workspace_id, question.kinds
-            )
-        here, own = question.selected_here, question.selected_files
-        found = await self.reader.resources(question.tenant, question.workspace_id, here)
-        if not own:
-            return found
-        return (*found, *await self.reader.resources(question.tenant, question.principal, own))
-
-    async def _roots(
-        self, question: Question, resources: Sequence[Resource]
-    ) -> tuple[Resource, ...]:
-        """Return the evidence of the items among `resources` that is not among them itself."""
-        missing = roots_of(resources) - {each.ref for each in resources}
-        if not missing:
-            return ()
-        place = (question.tenant, question.workspace_id)
-        return await self.reader.resources(*place, sorted(missing))
 
     async def _admission(
         self, run: Run, question: Question, snapshot: Snapshot, result: Admitted

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from chancery.events.index_requests import ConfirmRevision, RevisionConfirmed
 from chancery.events.requests import Request
-from chancery.events.search import Search, SearchHit, SearchPin, SearchResult
+from chancery.events.search import Search, SearchHit, SearchKind, SearchPin, SearchResult
 from chancery.retrieval.domain.entries import Pin, RevisionRef, pin_number
 from chancery.retrieval.errors import IndexBroken
 from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
@@ -17,7 +17,7 @@ from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
 SCOPES_REMEMBERED = 32
 """Scopes that are kept, some 0.3 MB each at most: one caller searches the same one again."""
 
-_NAMES = attrgetter("key", "revision", "manifest_sha256")
+_NAMES = attrgetter("kind", "key", "revision", "manifest_sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,14 @@ class Searching:
 
 
 @lru_cache(maxsize=SCOPES_REMEMBERED)
-def _scope(names: tuple[tuple[str, int, str], ...]) -> tuple[tuple[int, ...], dict[int, str]]:
+def _scope(
+    names: tuple[tuple[SearchKind, str, int, str], ...],
+) -> tuple[tuple[int, ...], dict[int, str]]:
     """Return the numbers of the pins with these names, and whose each is."""
-    keys = {pin_number("source", key, revision, manifest): key for key, revision, manifest in names}
+    keys = {pin_number(*name): name[1] for name in names}
     return tuple(keys), keys
 
 
 def _pin(pin: SearchPin) -> Pin:
-    ref = RevisionRef("source", pin.key, pin.revision)
+    ref = RevisionRef(pin.kind, pin.key, pin.revision)
     return Pin(ref, pin.extraction_sha256, pin.manifest_sha256)
