@@ -346,7 +346,7 @@ class Corpora:
         """
         handle: Json = None
         if answer is not None:
-            handle = {"run_id": answer.run_id, "generation": answer.generation or 1}
+            handle = {"run_id": answer.run_id, "generation": answer.generation}
         found = await self._post(corpus_id, "available", {"answer": handle})
         return found.read(_Availability).available
 

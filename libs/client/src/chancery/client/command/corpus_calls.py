@@ -9,7 +9,8 @@ from chancery.client.command.curating import read_text
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
-from chancery.client.knowledge import CorpusAsk
+from chancery.client.handles import AnswerHandle
+from chancery.client.knowledge import CorpusAsk, CorpusRun, RecordStatus
 from chancery.client.replies import SealedAnswer
 from chancery.evidence.corpus_text import parse_declaration
 from chancery.kernel.ids import parse_id
@@ -88,7 +89,67 @@ async def tell_status(
     async with server_client(load_settings()) as client:
         corpora = client.workspace(workspace_id).corpora
         found = await corpora.status(corpus_id, source_id, revision)
+    _tell_state(found, as_json=as_json)
+
+
+async def refresh_record(
+    workspace_id: str, corpus_id: str, source_id: str, revision: int, *, as_json: bool
+) -> None:
+    """Ask for a revision to be indexed again, and print its state."""
+    parse_id(workspace_id, field="--workspace")
+    async with server_client(load_settings()) as client:
+        corpora = client.workspace(workspace_id).corpora
+        found = await corpora.refresh(corpus_id, source_id, revision)
+    _tell_state(found, as_json=as_json)
+
+
+async def cancel_request(
+    workspace_id: str, corpus_id: str, source: str, revision: int, *, as_json: bool
+) -> None:
+    """Give the run of a request pair up, and print its state."""
+    parse_id(workspace_id, field="--workspace")
+    async with server_client(load_settings()) as client:
+        corpora = client.workspace(workspace_id).corpora
+        run = await corpora.cancel(corpus_id, source, revision)
+    _tell_run(run, as_json=as_json)
+
+
+async def reconcile_request(
+    workspace_id: str, corpus_id: str, source: str, revision: int, *, as_json: bool
+) -> None:
+    """Bring an uncertain request to its end, and print the state of its run."""
+    parse_id(workspace_id, field="--workspace")
+    async with server_client(load_settings()) as client:
+        corpora = client.workspace(workspace_id).corpora
+        run = await corpora.reconcile(corpus_id, source, revision)
+    _tell_run(run, as_json=as_json)
+
+
+async def tell_availability(
+    workspace_id: str, corpus_id: str, run_id: str, *, as_json: bool
+) -> int:
+    """Print whether the newest answer of a run could be shown now; return 0 if so, else 1."""
+    parse_id(workspace_id, field="--workspace")
+    parse_id(run_id, field="run")
+    async with server_client(load_settings()) as client:
+        corpora = client.workspace(workspace_id).corpora
+        is_available = await corpora.is_available(corpus_id, AnswerHandle(run_id))
+    if as_json:
+        tell_json({"available": is_available})
+    else:
+        tell("available" if is_available else "not available")
+    return EXIT_DONE if is_available else EXIT_REFUSED
+
+
+def _tell_state(found: RecordStatus, *, as_json: bool) -> None:
     if as_json:
         tell_json(found.model_dump(mode="json"))
     else:
         tell(found.state + (f" ({found.reason})" if found.reason else ""))
+
+
+def _tell_run(run: CorpusRun, *, as_json: bool) -> None:
+    if as_json:
+        tell_json(run.model_dump(mode="json"))
+    else:
+        tell(f"{run.state}: run {run.run_id}")

@@ -198,3 +198,67 @@ def corpus_status(
 
     with speaking(as_json=as_json):
         asyncio.run(tell_status(workspace, corpus_id, source, revision, as_json=as_json))
+
+
+@corpus.command("refresh")
+def corpus_refresh(
+    corpus_id: CorpusId,
+    source: PairSource,
+    revision: PairRevision,
+    *,
+    workspace: WorkspaceName,
+    as_json: AsJson = False,
+) -> None:
+    """Have an eligible revision indexed again, at most once in a minute."""
+    from chancery.client.command.corpus_calls import refresh_record
+
+    with speaking(as_json=as_json):
+        asyncio.run(refresh_record(workspace, corpus_id, source, revision, as_json=as_json))
+
+
+@corpus.command("cancel")
+def corpus_cancel(
+    corpus_id: CorpusId,
+    source: PairSource,
+    revision: PairRevision,
+    *,
+    workspace: WorkspaceName,
+    as_json: AsJson = False,
+) -> None:
+    """Give a request up and print the state of its run."""
+    from chancery.client.command.corpus_calls import cancel_request
+
+    with speaking(as_json=as_json):
+        asyncio.run(cancel_request(workspace, corpus_id, source, revision, as_json=as_json))
+
+
+@corpus.command("reconcile")
+def corpus_reconcile(
+    corpus_id: CorpusId,
+    source: PairSource,
+    revision: PairRevision,
+    *,
+    workspace: WorkspaceName,
+    as_json: AsJson = False,
+) -> None:
+    """Bring an uncertain request to its end and print the state of its run."""
+    from chancery.client.command.corpus_calls import reconcile_request
+
+    with speaking(as_json=as_json):
+        asyncio.run(reconcile_request(workspace, corpus_id, source, revision, as_json=as_json))
+
+
+@corpus.command("available")
+def corpus_available(
+    corpus_id: CorpusId,
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="The run that was answered.")],
+    *,
+    workspace: WorkspaceName,
+    as_json: AsJson = False,
+) -> None:
+    """Tell whether an answer could be shown now: exit code 0 if so, else 1; 3 if unknown."""
+    from chancery.client.command.corpus_calls import tell_availability
+
+    with speaking(as_json=as_json):
+        telling = tell_availability(workspace, corpus_id, run_id, as_json=as_json)
+        raise typer.Exit(asyncio.run(telling))

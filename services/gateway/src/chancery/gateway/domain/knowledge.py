@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from chancery.events import queries
 from chancery.events.authority import Title, Visibility
@@ -104,14 +104,16 @@ class CorpusQuestion(RequestPair):
     max_output_tokens: int = Field(default=1024, ge=1, le=4096)
     max_duration_s: int = Field(default=60, ge=1, le=600)
     min_sources: int = Field(default=1, ge=1, le=12)
-    max_sources: int = Field(default=8, ge=1, le=12)
+    max_sources: int = Field(default=8, ge=1, le=12, validate_default=True)
 
-    @model_validator(mode="after")
-    def _sources_are_in_order(self) -> Self:
-        if self.min_sources > self.max_sources:
+    @field_validator("max_sources")
+    @classmethod
+    def _is_no_less_than_the_fewest(cls, most: int, info: ValidationInfo) -> int:
+        fewest = info.data.get("min_sources")
+        if fewest is not None and fewest > most:
             message = "min_sources must not exceed max_sources"
             raise ValueError(message)
-        return self
+        return most
 
     def bounds(self) -> Bounds:
         """Return the bounds of the run."""
@@ -126,10 +128,10 @@ class RecordBody(Body):
 
 
 class AnswerHandle(Body):
-    """An opaque answer: which run and generation it is of."""
+    """An opaque answer: which run and generation it is of, by default the newest."""
 
     run_id: Id
-    generation: int = Field(ge=1)
+    generation: int | None = Field(default=None, ge=1)
 
 
 class AvailableBody(Body):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from chancery.events.run import ProposedQuote, ProposedValue
 from chancery.evidence.bundle import ROWS_BYTES_MAX
-from chancery.evidence.knowledge import KnowledgeManifest
+from chancery.evidence.knowledge import KnowledgeManifest, check_body
 from chancery.evidence.manifest import DatasetManifest, Manifest, check_text
 from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.kernel.errors import Corrupt, NotFound, Unavailable
@@ -116,7 +116,10 @@ class EvidenceReader:
         if (parts.key, parts.extraction_sha256) != (pin.key, pin.extraction_sha256):
             message = "the pinned manifest belongs to another extraction"
             raise Corrupt(message, code="altered_text")
-        check_text(parts, document.text)
+        if isinstance(document.manifest, KnowledgeManifest):
+            check_body(document.manifest, document.text)
+        else:
+            check_text(parts, document.text)
         return document, len(manifest_bytes) + len(text_bytes)
 
     async def dataset_manifest(self, tenant: str, pin: Pin) -> DatasetManifest:

@@ -10,7 +10,7 @@ from chancery.events.run import ProposedQuote
 from chancery.evidence.answer import QuoteFact
 from chancery.evidence.citations import DocumentKind
 from chancery.evidence.knowledge import KnowledgeManifest, text_manifest
-from chancery.evidence.manifest import Manifest
+from chancery.evidence.manifest import AlteredText, Manifest
 from chancery.evidence.quote import resolve_quote
 from chancery.evidence.references import FileReference, ItemReference, Reference, SourceReference
 from chancery.evidence.scope import ScopeEntry
@@ -62,9 +62,11 @@ def quote_fact(
 
     Raises:
         UnsupportedSelection, InvalidSelection: it does not stand up.
-        AlteredText: the text is not the one that its manifest describes.
+        AlteredText: the text is not the one that its manifest describes, or that was published.
     """
     manifest = document.parts
+    if isinstance(document.manifest, KnowledgeManifest):
+        _check_view(document.manifest, entry)
     part = manifest.part(selection.part_id)
     if part is None or manifest.revision != entry.revision:
         message = "a selected part is not part of the run's scope"
@@ -85,6 +87,13 @@ def quote_fact(
         page=manifest.page(selection.start),
         version_id=None if entry.pin is None else entry.pin.version_id,
     )
+
+
+def _check_view(manifest: KnowledgeManifest, entry: ScopeEntry) -> None:
+    """Check that a view is of exactly the version that was admitted, whatever the index says."""
+    if manifest.pin != entry.pin or manifest.body_sha256 != entry.content_sha256:
+        message = "the view of an item is not that of its admitted version"
+        raise AlteredText(message, field="manifest_sha256")
 
 
 def reference_of(entry: ScopeEntry) -> Reference:

@@ -20,7 +20,7 @@ from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import derived_id
 from chancery.release.domain.conversations import Message, Posting
 from chancery.release.domain.runs import Run
-from chancery.release.errors import KeyReused, OtherQuestion
+from chancery.release.errors import KeyReused, OtherQuestion, PolicyNotCurrent
 from chancery.release.handlers.commands import check_policy
 from chancery.release.handlers.disclosing import Discloser
 from chancery.release.handlers.gate import Visitor, not_found, require_member
@@ -54,7 +54,8 @@ class Corpora:
             bounds=body.bounds,
             corpus=body.corpus_id,
         )
-        check_policy(visitor, body.workspace_id, asked)
+        if await self.conversations.message_of(caller.tenant, run_id) is None:
+            _check_policy(visitor, body.workspace_id, asked)
         sha256 = canonical_hash(asked.model_dump(mode="json"))
         conversation = await self.conversations.create(
             caller.tenant,
@@ -134,6 +135,16 @@ def run_id_of(caller: Caller, pair: AskCorpus | OfCorpusRun) -> str:
     """Return the id of the one run that a pair begins for its caller."""
     place = (pair.workspace_id, pair.corpus_id, pair.source, str(pair.revision))
     return derived_id("corpus-run", caller.tenant, caller.principal, *place)
+
+
+def _check_policy(visitor: Visitor, workspace_id: str, asked: PostMessage) -> None:
+    try:
+        check_policy(visitor, workspace_id, asked)
+    except PolicyNotCurrent as error:
+        # The bounds of a question to a corpus stand beside it, not in an object of their own.
+        named = (error.field or "").removeprefix("bounds.")
+        detail = error.detail.removeprefix("bounds.")
+        raise PolicyNotCurrent(detail, field=named, code=error.code) from error
 
 
 def _begun(run: Run, message: Message) -> RunBegun:

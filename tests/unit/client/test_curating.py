@@ -1,0 +1,175 @@
+"""The commands about items, files and corpora: what they take, and refuse before any call."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from chancery.client.command import app as commands
+from chancery.client.command.curating import STANDARD_INPUT, NewVersion, parse_evidence, read_text
+from chancery.client.knowledge import Evidence
+from chancery.kernel.errors import ChanceryError, Rejected
+
+RUN = CliRunner()
+LINE = (
+    "corpus Handbook model=Revision scope=parent.parent title=title content=body "
+    "where=live(row) from=deployment.knowledge"
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("source:handbook:3", Evidence("source", "handbook", 3)),
+        ("dataset:orders:12", Evidence("dataset", "orders", 12)),
+    ],
+)
+def test_evidence_is_written_as_kind_id_and_number(written: str, found: Evidence) -> None:
+    assert parse_evidence(written) == found
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["", "handbook", "source:handbook", "source::1", "source:handbook:0", "source:handbook:one",
+     "item:guide:1", "file:notes:1", "source:hand:book:1"],
+)  # fmt: skip
+def test_other_evidence_is_refused_by_its_option(written: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        parse_evidence(written)
+
+    assert refused.value.field == "--evidence"
+
+
+def test_a_version_is_read_from_a_file_or_from_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "guide.md"
+    file.write_bytes("Grüße\n".encode())
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"piped")))
+
+    version = NewVersion.of(file, ["source:law:1"])
+
+    assert (version.text, version.evidence) == ("Grüße\n", (Evidence("source", "law", 1),))
+    assert read_text(STANDARD_INPUT) == "piped"
+    assert "Grüße" not in repr(version)
+
+
+def test_a_text_that_is_not_utf_8_is_refused_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "guide.md"
+    file.write_bytes(b"abc\xff")
+
+    with pytest.raises(ChanceryError) as refused:
+        read_text(file)
+
+    assert refused.value.code == "invalid_utf8"
+    assert "byte 3" in refused.value.detail
+
+
+@pytest.mark.req("CL-5")
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        (LINE.replace("where=live(row)", "where=recent(row)"), "where"),
+        (LINE.replace("scope=parent.parent", "scope=parent.successor"), "scope"),
+        (LINE.replace(" title=title", ""), "title"),
+        (LINE.replace("from=deployment.knowledge", "from=elsewhere"), "from"),
+    ],
+)
+def test_a_declaration_is_refused_here_with_its_attribute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, field: str
+) -> None:
+    file = tmp_path / "handbook.corpus"
+    file.write_text(line, "utf-8")
+    # Nothing answers here: what is refused before the call needs no server.
+    monkeypatch.setenv("CHANCERY_URL", "http://127.0.0.1:1")
+
+    shown = RUN.invoke(commands.app, ["corpus", "declare", str(file), "-w", "w", "--json"])
+
+    assert shown.exit_code == 1
+    assert json.loads(shown.stdout)["error"]["field"] == field
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["corpus", "ask", "Handbook", "ticket", "0", "Why?", "-w", "w"],
+        ["corpus", "status", "Handbook", "law", "none", "-w", "w"],
+        ["corpus", "available", "Handbook", "-w", "w"],
+        ["item", "publish", "guide", "-w", "w"],
+        ["item", "show", "guide", "-w", "w", "--version", "0"],
+        ["file", "remove"],
+    ],
+)
+def test_what_a_command_does_not_take_is_a_usage_error(words: list[str]) -> None:
+    assert RUN.invoke(commands.app, words).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "call", "reply", "printed"),
+    [
+        (
+            ["corpus", "refresh", "Handbook", "law", "2"],
+            ("POST", "/corpora/Handbook/refresh"),
+            {"source": "law", "revision": 2, "state": "pending"},
+            "pending\n",
+        ),
+        (
+            ["corpus", "status", "Handbook", "law", "2"],
+            ("GET", "/corpora/Handbook/status/law/2"),
+            {"source": "law", "revision": 2, "state": "failed", "reason": "timeout"},
+            "failed (timeout)\n",
+        ),
+        (
+            ["corpus", "available", "Handbook", "run-1"],
+            ("POST", "/corpora/Handbook/available"),
+            {"available": True},
+            "available\n",
+        ),
+        (
+            ["corpus", "cancel", "Handbook", "ticket", "2"],
+            ("POST", "/corpora/Handbook/cancel"),
+            {"run_id": "run-1", "generation": 1, "source": "ticket", "revision": 2,
+             "sequence": 3, "state": "cancelled"},
+            "cancelled: run run-1\n",
+        ),
+        (
+            ["item", "list"],
+            ("GET", "/items"),
+            {"items": [{"id": "guide", "title": "A guide", "kind": "a", "domain": "b",
+                        "version": 2, "withdrawn": False, "state": "ready"}]},
+            "guide\t2\tready\tA guide\n",
+        ),
+    ],
+)  # fmt: skip
+def test_a_command_makes_one_call_and_prints_what_came_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    call: tuple[str, str],
+    reply: dict[str, object],
+    printed: str,
+) -> None:
+    sent: list[tuple[str, str]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append((request.method, request.url.path))
+        return httpx.Response(200, json=reply)
+
+    def connect(url: str, transport: object) -> httpx.AsyncClient:
+        del transport
+        return httpx.AsyncClient(base_url=url, transport=httpx.MockTransport(answer))
+
+    monkeypatch.setenv("CHANCERY_URL", "http://server")
+    monkeypatch.setenv("CHANCERY_TOKEN", "token")
+    monkeypatch.setattr("chancery.client.http.open_http", connect)
+
+    shown = RUN.invoke(commands.app, [*words, "-w", "w"])
+
+    assert (shown.exit_code, shown.stdout) == (0, printed), shown.output
+    method, path = call
+    assert sent == [(method, f"/v1/workspaces/w{path}")]
