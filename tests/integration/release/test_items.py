@@ -8,23 +8,20 @@ from dataclasses import dataclass, field, replace
 import pytest
 from pydantic import JsonValue, TypeAdapter
 
-from chancery.authority.names import item_ref, principal_ref
-from chancery.events.authority import CredentialRevoked, MemberRemoved
-from chancery.events.authority_knowledge import ItemGranted, ItemGrantRevoked, ItemWithdrawn
+from chancery.authority.names import item_ref
+from chancery.events.authority_knowledge import ItemGranted, ItemWithdrawn
 from chancery.events.run import Bounds, RunAdmitted, RunCancelled
-from chancery.extract.items import view_of
 from chancery.kernel.canonical import canonical_bytes
 from chancery.kernel.errors import Corrupt
 from chancery.release.adapters.evidence_reader import EvidenceReader
 from chancery.release.domain.selection import Document, Pin
 from chancery.testkit.waiting import eventually
-from tests.integration.release.curated import Version, commit, make_ready, publish_item
+from tests.integration.release.committed import commit, make_ready, publish_item
 from tests.integration.release.published import Published
-from tests.integration.release.test_moves import propose_early, propose_to
+from tests.integration.release.test_moves import propose_to
 from tests.integration.release.test_seal import (
     QUOTE,
     TEXT,
-    Latch,
     outcome_of,
     propose_with,
     receipt_of,
@@ -39,17 +36,6 @@ BASIS = "The basis of the guide: minutes of a meeting.\n"
 
 
 Move = Callable[[World], Awaitable[int]]
-MOVES: dict[str, Move] = {
-    "root withdrawn": lambda world: world.withdraw("basis"),
-    "item withdrawn": lambda world: world.append(ITEM, ItemWithdrawn()),
-    "grant": lambda world: world.append(ITEM, ItemGrantRevoked(grantee="anna")),
-    "membership": lambda world: world.append(
-        principal_ref("anna"), MemberRemoved(workspace_id=WORKSPACE)
-    ),
-    "credential": lambda world: world.append(
-        principal_ref("anna"), CredentialRevoked(credential_id="c-anna")
-    ),
-}
 
 
 async def gathered(world: World) -> tuple[RunAdmitted, Published]:
@@ -76,50 +62,6 @@ async def test_a_sealed_item_is_pinned_with_its_commit_and_its_evidence(world: W
     assert [root.id for root in used.pin.roots] == ["basis"]
     named = {(each.kind, each.id) for each in receipt.read_set}
     assert {("item", guide.ref.id), ("source", world.sources["basis"].ref.id)} <= named
-
-
-@pytest.mark.req("CR-5", "CR-6", "CR-15", "KO-6")
-@pytest.mark.parametrize("name", sorted(MOVES))
-@pytest.mark.parametrize("is_early", [False, True])
-async def test_what_an_item_rests_on_moves_between_cut_and_read(
-    world: World, name: str, *, is_early: bool
-) -> None:
-    admitted, guide = await gathered(world)
-    move = MOVES[name]
-
-    if is_early:
-        await propose_early(world, lambda: move(world), admitted, guide)
-    else:
-        latch = Latch(real=world.parts.authority.position, then=lambda: move(world))
-        await propose_with(world, latch, admitted, guide)
-
-    wanted = ("sealed", None) if is_early else ("refused", "access_changing")
-    assert await outcome_of(world, admitted.run_id) == wanted
-
-
-@pytest.mark.req("CR-2", "CR-6")
-async def test_a_newer_version_at_the_seal_refuses_and_a_newer_draft_does_not(
-    world: World,
-) -> None:
-    first = await commit(world, "guide", TEXT)
-    guide = await make_ready(world, first)
-    outcomes: list[tuple[str, str | None]] = []
-    for is_published in (False, True):
-        admitted = await world.admitted(await world.ask())
-        await world.gather(admitted, guide)
-
-        async def move(*, is_published: bool = is_published) -> int:
-            newer = await commit(world, "guide", f"Newer. {TEXT}", before=first)
-            return newer.sequence if is_published else newer.sequence - 1
-
-        position = world.parts.authority.position
-        if is_published:
-            await propose_with(world, Latch(real=position, then=move), admitted, guide)
-        else:
-            await propose_with(world, position, admitted, guide)
-        outcomes.append(await outcome_of(world, admitted.run_id))
-
-    assert outcomes == [("sealed", None), ("refused", "access_changing")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +128,11 @@ async def test_a_version_that_was_committed_under_other_native_ids_is_not_admitt
 @pytest.mark.req("CR-2")
 async def test_a_version_without_an_acknowledged_commit_is_not_admitted(world: World) -> None:
     first = await commit(world, "guide", TEXT)
-    guide = await make_ready(world, first)
-    unpublished = Version(guide.ref, "guide", 2, f"Newer. {TEXT}", first.state, first.sequence)
+    await make_ready(world, first)
 
     # The index claims a second version, which no publication on the log has made.
     state = replace(first.state, versions=(*first.state.versions, first.state.versions[0]))
-    await make_ready(world, replace(unpublished, state=state))
+    await make_ready(world, replace(first, number=2, text=f"Newer. {TEXT}", state=state))
     scope = await world.scope(await world.admitted(await world.ask()))
 
     assert [(entry.id, entry.revision) for entry in scope.entries] == [("guide", 1)]
@@ -249,7 +190,7 @@ async def test_an_incomplete_or_altered_view_supplies_no_facts(world: World, nam
 async def test_a_view_of_another_text_supplies_no_facts(world: World) -> None:
     version = await commit(world, "guide", LONG)
     other = LONG.replace("Mara", "Mira")
-    view = view_of(version.ref.id, version.state, 1, other, extractor="text/1")
+    view = version.view(other)
     guide = await make_ready(world, version, manifest=view.to_bytes(), text=other)
 
     with pytest.raises(Corrupt):

@@ -16,7 +16,7 @@ from chancery.events.authority_knowledge import (
 )
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import NotFound
-from tests.integration.release.curated import commit, publish_item
+from tests.integration.release.committed import commit, publish_item
 from tests.integration.release.test_search_scope import TEXT, ids, scope
 from tests.integration.release.world import TENANT, WORKSPACE, World
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from chancery.client.command import app as commands
 from chancery.client.command.curating import STANDARD_INPUT, NewVersion, parse_evidence, read_text
 from chancery.client.knowledge import Evidence
+from chancery.evidence.corpus_text import format_line, parse_declaration
 from chancery.kernel.errors import ChanceryError, Rejected
 
 RUN = CliRunner()
@@ -104,6 +106,7 @@ def test_a_declaration_is_refused_here_with_its_attribute(
         ["item", "publish", "guide", "-w", "w"],
         ["item", "show", "guide", "-w", "w", "--version", "0"],
         ["file", "remove"],
+        ["grant", "guide", "bruno", "-w", "w", "--item", "--dataset"],
     ],
 )
 def test_what_a_command_does_not_take_is_a_usage_error(words: list[str]) -> None:
@@ -137,6 +140,12 @@ def test_what_a_command_does_not_take_is_a_usage_error(words: list[str]) -> None
             {"run_id": "run-1", "generation": 1, "source": "ticket", "revision": 2,
              "sequence": 3, "state": "cancelled"},
             "cancelled: run run-1\n",
+        ),
+        (
+            ["grant", "guide", "bruno", "--item"],
+            ("PUT", "/items/guide/grants/bruno"),
+            {"sequence": 9, "event_id": "e", "changed": True},
+            "bruno has grant of guide\n",
         ),
         (
             ["item", "list"],
@@ -173,3 +182,12 @@ def test_a_command_makes_one_call_and_prints_what_came_of_it(
     assert (shown.exit_code, shown.stdout) == (0, printed), shown.output
     method, path = call
     assert sent == [(method, f"/v1/workspaces/w{path}")]
+
+
+def test_the_declarations_that_the_docs_show_are_one_and_the_same() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "using.md").read_text("utf-8")
+    (line,) = re.findall(r"```text\n(corpus .*)\n```", page)
+    (written,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+
+    assert parse_declaration(line) == parse_declaration(written)
+    assert format_line(parse_declaration(written)) == line

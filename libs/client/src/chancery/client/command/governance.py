@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,9 +12,10 @@ from chancery.client.command.output import speaking
 from chancery.events.authority import Language, Role
 
 Principal = Annotated[str, typer.Argument(help="The principal, as named in its credential.")]
-ResourceId = Annotated[str, typer.Argument(help="The id of the source or dataset.")]
+ResourceId = Annotated[str, typer.Argument(help="The id of the source, dataset or item.")]
 Grantee = Annotated[str, typer.Argument(help="A principal, or group:NAME.")]
 IsDataset = Annotated[bool, typer.Option("--dataset", help="It is a dataset, not a source.")]
+IsItem = Annotated[bool, typer.Option("--item", help="It is a curated item, not a source.")]
 
 workspace = typer.Typer(help="Workspaces.", no_args_is_help=True)
 member = typer.Typer(help="Who is in a workspace, as what.", no_args_is_help=True)
@@ -87,12 +88,13 @@ def grant(
     *,
     workspace: WorkspaceName,
     dataset: IsDataset = False,
+    item: IsItem = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let somebody read a restricted source or dataset."""
+    """Let somebody read a restricted source, dataset or item."""
     from chancery.client.command.governing import Resource, change_grant
 
-    named = Resource(workspace, resource_id, is_dataset=dataset)
+    named = Resource(workspace, resource_id, _kind(is_dataset=dataset, is_item=item))
     with speaking(as_json=as_json):
         asyncio.run(change_grant(named, grantee, is_granted=True, as_json=as_json))
 
@@ -103,12 +105,13 @@ def revoke(
     *,
     workspace: WorkspaceName,
     dataset: IsDataset = False,
+    item: IsItem = False,
     as_json: AsJson = False,
 ) -> None:
     """End a grant; answers that rest on it are withheld from then on."""
     from chancery.client.command.governing import Resource, change_grant
 
-    named = Resource(workspace, resource_id, is_dataset=dataset)
+    named = Resource(workspace, resource_id, _kind(is_dataset=dataset, is_item=item))
     with speaking(as_json=as_json):
         asyncio.run(change_grant(named, grantee, is_granted=False, as_json=as_json))
 
@@ -129,3 +132,12 @@ def audit(
 
     with speaking(as_json=as_json):
         asyncio.run(show_audit(run_id, as_json=as_json))
+
+
+def _kind(*, is_dataset: bool, is_item: bool) -> Literal["sources", "datasets", "items"]:
+    if is_dataset and is_item:
+        message = "say either --dataset or --item"
+        raise typer.BadParameter(message)
+    if is_item:
+        return "items"
+    return "datasets" if is_dataset else "sources"

@@ -31,16 +31,11 @@ class NewWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A source or dataset by its id."""
+    """A source, dataset or item by its id; `kind` is how a path names what it is."""
 
     workspace_id: str
     id: str
-    is_dataset: bool
-
-    @property
-    def kind(self) -> Kind:
-        """Return how a path names its kind."""
-        return "datasets" if self.is_dataset else "sources"
+    kind: Kind
 
 
 async def create_workspace(wanted: NewWorkspace, *, as_json: bool) -> None:
