@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import asyncpg
-from tantivy import Document, Index, Occur, Query, SchemaBuilder
+from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder
 
 from chancery.retrieval.adapters.tenant_index import WRITER_HEAP_BYTES
 from chancery.retrieval.adapters.words import ANALYZERS, prepare
@@ -43,6 +43,7 @@ class BareIndex:
     """A tantivy index in a folder."""
 
     index: Index
+    writer: IndexWriter
 
     @classmethod
     def at(cls, folder: Path) -> BareIndex:
@@ -51,18 +52,17 @@ class BareIndex:
         index = Index(SCHEMA, path=str(folder))
         for language, analyzer in ANALYZERS.items():
             index.register_tokenizer(language, analyzer)
-        return cls(index)
+        return cls(index, index.writer(WRITER_HEAP_BYTES, 1))
 
     def build(self, found: Sequence[tuple[Pin, Sequence[Entry]]], *, commit_every: int) -> float:
         """Add the passages, cut already, and return the seconds that it took."""
         begun = time.perf_counter()
-        writer = self.index.writer(WRITER_HEAP_BYTES, 1)
         for number, (pin, entries) in enumerate(found, start=1):
             for entry in entries:
-                writer.add_document(_document(pin, entry))
+                self.writer.add_document(_document(pin, entry))
             if number % commit_every == 0:
-                writer.commit()
-        writer.commit()
+                self.writer.commit()
+        self.writer.commit()
         self.index.reload()
         return time.perf_counter() - begun
 

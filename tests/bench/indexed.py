@@ -28,21 +28,22 @@ _MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _HASH: Final = "0" * 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WrittenLog:
-    """An INDEX stream that says of every pin that it is ready, and then ends."""
+    """An INDEX stream that says of every pin that it is ready, and ends at `until` for now."""
 
     messages: Sequence[Stored]
     stretch: int
+    until: int = 0
 
     async def state(self) -> StreamState:
         """Return where it ends."""
-        return StreamState(1, len(self.messages), _MOMENT, None)
+        return StreamState(1, self.until, _MOMENT, None)
 
     async def read(self, after: int) -> AsyncGenerator[list[Stored]]:
         """Yield it in stretches of what a busy stream hands over at once."""
-        for begin in range(after, len(self.messages), self.stretch):
-            yield list(self.messages[begin : begin + self.stretch])
+        for begin in range(after, self.until, self.stretch):
+            yield list(self.messages[begin : min(begin + self.stretch, self.until)])
 
 
 class NoParking:
