@@ -130,6 +130,7 @@ async def test_an_unreadable_and_an_unknown_selection_get_the_same_bytes(world: 
         document = await world.ended(run_id, who="bert")
         fields = parse(document.json_text)
         assert fields.pop("run_id") == run_id
+        assert fields.pop("reset_context"), "an id of its own, as the run's"
         fields.pop("receipt")
         told.append(fields)
 
