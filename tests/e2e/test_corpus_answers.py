@@ -12,6 +12,7 @@ from chancery.client.errors import ProblemError
 from chancery.client.handles import AnswerHandle
 from chancery.client.http import Ask
 from chancery.client.replies import RefusedAnswer, SealedAnswer
+from chancery.verify.verify import verify_bundle
 from tests.e2e.curating import (
     ABOUT_GUIDE,
     ABOUT_LAW,
@@ -169,6 +170,31 @@ async def test_available_follows_what_the_answer_rests_on(world: World) -> None:
     assert [each[:2] for each in foreign[:2]] == [(404, "run_not_found")] * 2
     assert foreign[2][0] == 404
     assert unknown[:2] == other[:2] == (404, "run_not_found")
+
+
+@pytest.mark.req("CL-6", "CL-7", "CL-14")
+async def test_a_retried_request_keeps_its_pair_its_corpus_and_its_newest_answer(
+    world: World,
+) -> None:
+    await item(world, "guide")
+    corpus = await declared(world)
+    run = await corpus.answer("Handbook", asked())
+    await ended(world, run)
+    await world.reader.retry(run.run_id)
+    await ended(world, run)
+
+    after = await corpus.answer("Handbook", asked())
+    bundle = await world.reader.bundle(run.run_id)
+    available = [
+        await corpus.is_available("Handbook", AnswerHandle(run.run_id, number))
+        for number in (1, 2, None)
+    ]
+
+    assert (after.run_id, after.generation, after.state) == (run.run_id, 2, "sealed")
+    assert after.coverage is not None
+    assert after.coverage["eligible"] == 1
+    assert available == [False, True, True]
+    assert verify_bundle(bundle).exit_code == 0
 
 
 @pytest.mark.req("CL-12", "CL-13")
