@@ -175,8 +175,10 @@ async def test_withdrawing_an_item_or_what_it_rests_on_withholds_its_answers(wor
         assert set(answer) == {"run_id", "generation", "status", "explanation"}
         assert answer["status"] == "withheld"
         assert await refused(world.reader, world, ask) == outcome
-        told = await send(world.reader, "GET", f"/v1/runs/{gone.run_id}/audit")
-        assert not {"guide", "free", "Item guide", "law"} & set(told.text.split('"'))
+        for view in ("answer", "audit", "bundle", "events"):
+            told = await send(world.reader, "GET", f"/v1/runs/{gone.run_id}/{view}")
+            assert told.status_code == 200
+            assert not {"guide", "free", "Item guide", "law"} & set(told.text.split('"')), view
 
 
 @pytest.mark.req("CR-4", "CR-6", "CL-12")

@@ -163,7 +163,7 @@ def test_a_pinned_policy_that_holds_is_admitted() -> None:
     assert outcome(admit(question, snapshot(), [source("a")])) == "admitted"
 
 
-def test_items_and_files_do_not_exist_yet_for_the_asker() -> None:
+def test_items_and_files_that_are_not_there_are_refused_by_access() -> None:
     for question in (replace(QUESTION, items=("i",)), replace(QUESTION, files=("f",))):
         assert outcome(admit(question, snapshot(), [source("a")])) == "source_access"
 
