@@ -1,0 +1,202 @@
+"""A producer on the bus reaches with its login what its principal may do, and learns no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import nats.errors
+import pytest
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from chancery.bus.accounts import SERVICE_API_PREFIX
+from chancery.bus.connection import Connection
+from chancery.client.http import Chancery
+from chancery.embedded.producers import Invitation, add_producer
+from chancery.events.intake import RevisionSubmitted, SourceSubmitted, WithdrawalSubmitted
+from chancery.events.topology import OUTCOMES, intake_subject, outcome_subject
+from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.ids import random_id
+from chancery.testkit.waiting import eventually
+from tests.e2e.leaks.attempts import Sent
+from tests.e2e.leaks.building import invite
+from tests.e2e.leaks.people import Person, Scene
+from tests.e2e.leaks.trying import marks_in, send
+from tests.e2e.running import System
+
+TENANT = "default"
+UPLOAD = b"The uploaded pump stands in the hall.\n"
+
+
+async def invited(system: System, person: Person) -> Invitation:
+    """Return a login of a principal as a producer."""
+    folder = system.folder
+    return await add_producer(
+        folder / "nats", run=folder / "run", tenant=TENANT, principal=person.name
+    )
+
+
+@asynccontextmanager
+async def producer(invitation: Invitation) -> AsyncGenerator[Client]:
+    """Yield a producer's connection; what it may not do fails without a word here."""
+    refused: list[str] = []
+
+    async def note(error: Exception) -> None:
+        refused.append(str(error))
+
+    client = Client()
+    try:
+        await client.connect(
+            invitation.url,
+            inbox_prefix=invitation.inbox_prefix.encode(),
+            error_cb=note,
+            allow_reconnect=False,
+        )
+        yield client
+    finally:
+        await client.close()
+
+
+async def submitted(
+    client: Client, person: Person, kind: str, data: Mapping[str, object]
+) -> dict[str, Any]:
+    """Submit and return what became of it."""
+    event_id = random_id()
+    event = {"specversion": "1.0", "id": event_id, "source": "/x", "type": kind, "data": data}
+    subject = intake_subject(TENANT, person.name, kind)
+    await client.request(subject, json.dumps(event).encode(), timeout=10)
+    asked = f"{SERVICE_API_PREFIX}.DIRECT.GET.{OUTCOMES}.{outcome_subject(TENANT, event_id)}"
+
+    async def found() -> dict[str, Any] | None:
+        reply = await client.request(asked, b"", timeout=10)
+        return json.loads(reply.data) if reply.data else None
+
+    told = await eventually(found, within_s=30)
+    assert told is not None
+    return told
+
+
+def submissions(workspace_id: str, source_id: str) -> list[tuple[str, dict[str, object]]]:
+    """Return what a producer can submit about a source."""
+    named: dict[str, object] = {"workspace_id": workspace_id, "source_id": source_id}
+    text = {"media_type": "text/plain", "text": "Any text.\n"}
+    return [
+        (RevisionSubmitted.TYPE, {**named, **text}),
+        (RevisionSubmitted.TYPE, {**named, "media_type": "text/plain", "content_sha256": "0" * 64}),
+        (WithdrawalSubmitted.TYPE, named),
+    ]
+
+
+@pytest.mark.req("KO-9", "CR-7")
+async def test_a_submission_about_what_is_foreign_is_told_as_one_about_nothing(
+    system: System, scene: Scene
+) -> None:
+    attacker = scene.named(12)
+    here, nowhere = attacker.ids["ws"], scene.unknown["ws"]
+    marks = scene.foreign_marks(attacker)
+
+    async with producer(await invited(system, attacker)) as client:
+        for owner in (scene.named(number) for number in (11, 10, 16)):
+            place, source = owner.ids["ws"], owner.ids["source"]
+            missing = here if place == here else nowhere
+            foreign = await all_submitted(client, attacker, submissions(place, source))
+            absent = await all_submitted(
+                client, attacker, submissions(missing, scene.unknown["source"])
+            )
+            # The sender of a declaration learns that an id is taken, as over HTTP.
+            named: dict[str, object] = {"workspace_id": place, "source_id": source, "title": "T"}
+            taken = await submitted(client, attacker, SourceSubmitted.TYPE, named)
+            told = [*foreign, taken]
+
+            assert {each["type"] for each in told} == {"chancery.intake.rejected.v1"}
+            assert marks_in(json.dumps([verdict(each) for each in told]), marks) == []
+            assert [verdict(each) for each in foreign] == [verdict(each) for each in absent]
+
+
+async def all_submitted(
+    client: Client, person: Person, events: Sequence[tuple[str, dict[str, object]]]
+) -> list[dict[str, Any]]:
+    """Submit one after the other and return what became of each."""
+    return [await submitted(client, person, kind, data) for kind, data in events]
+
+
+@pytest.mark.req("CR-7")
+async def test_a_hash_gives_nobody_the_upload_of_another(
+    system: System, operator: Chancery, scene: Scene, http: httpx.AsyncClient
+) -> None:
+    attacker, owner = scene.named(12), await invite(operator, scene, 21)
+    desk = operator.acting_with(owner.token).workspace(owner.ids["ws"])
+    await desk.declare_source(owner.ids["source"], "Uploads", visibility="private")
+    headers = {"Content-Type": "application/octet-stream"}
+    uploaded = await send(
+        http, owner.token, "POST", "/v1/blobs", sent=Sent(content=UPLOAD, headers=headers)
+    )
+    assert uploaded.status == 201
+    published = next(mark for mark in sorted(scene.named(11).marks) if len(mark) == 64)
+    hashes = (sha256_hex(UPLOAD), published, "0" * 64)
+
+    async with producer(await invited(system, attacker)) as client:
+        told = [await published_as(client, attacker, sha256) for sha256 in hashes]
+    async with producer(await invited(system, owner)) as client:
+        mine = await published_as(client, owner, sha256_hex(UPLOAD))
+
+    assert [verdict(each) for each in told] == [verdict(told[0])] * len(hashes)
+    assert told[0]["data"]["code"] == "blob_not_found"
+    assert mine["type"] == "chancery.intake.accepted.v1"
+
+
+async def published_as(client: Client, person: Person, sha256: str) -> dict[str, Any]:
+    """Submit a hash as the next revision of one's own source."""
+    data = {
+        "workspace_id": person.ids["ws"],
+        "source_id": person.ids["source"],
+        "media_type": "text/plain",
+        "content_sha256": sha256,
+    }
+    return await submitted(client, person, RevisionSubmitted.TYPE, data)
+
+
+def verdict(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what became of a submission, without its place on the stream."""
+    return {name: each for name, each in told["data"].items() if name != "intake_sequence"}
+
+
+@pytest.mark.req("CR-7", "CR-27")
+async def test_a_producer_neither_sends_for_others_nor_hears_what_they_send(
+    system: System, operator: Chancery, scene: Scene
+) -> None:
+    attacker, owner = scene.named(12), scene.named(11)
+    heard: list[str] = []
+    outcomes: list[str] = []
+
+    async def hear(message: Msg) -> None:
+        heard.append(message.subject)
+
+    async def be_told(message: Msg) -> None:
+        outcomes.append(message.data.decode())
+
+    mine, theirs = await invited(system, attacker), await invited(system, owner)
+    async with producer(mine) as client, producer(theirs) as victim:
+        for pattern in (">", "intake.>", "intake-outcome.>", "told.>", "authority.>", "_INBOX.>"):
+            await Connection(client).subscribe(pattern, hear)
+        await Connection(client).subscribe(outcome_subject(TENANT, "*"), be_told)
+        await client.flush()
+        stolen = {"workspace_id": owner.ids["ws"], "source_id": owner.ids["source"]}
+        subject = intake_subject(TENANT, owner.name, WithdrawalSubmitted.TYPE)
+        with pytest.raises(nats.errors.TimeoutError):
+            await client.request(subject, json.dumps(stolen).encode(), timeout=0.5)
+        title = {**stolen, "title": f"On {owner.flavours['title']}", "visibility": "restricted"}
+        told = await submitted(victim, owner, SourceSubmitted.TYPE, title)
+        assert await eventually(lambda: bool(outcomes), within_s=20)
+
+    assert told["type"] == "chancery.intake.accepted.v1"
+    assert heard == []
+    # Producers of a tenant hear that others have submitted: by whom, and nothing of what.
+    planted = {*owner.flavours.values(), owner.ids["source"], owner.ids["ws"]}
+    assert marks_in("".join(outcomes), planted) == []
+    desk = operator.acting_with(owner.token).workspace(owner.ids["ws"])
+    assert (await desk.source(owner.ids["source"])).withdrawn is False
