@@ -32,8 +32,13 @@ JOIN release.checkpoint AS c ON c.projection = l.projection AND c.table_set = l.
 SELECT a.tenant, a.kind, a.id, a.sequence, a.published, a.frozen, a.event_type, a.event_id,
        a.payload_sha256, a.state
 FROM unnest($2::text[], $3::text[], $4::text[]) AS r (tenant, kind, id)
-JOIN release.aggregate AS a
-  ON a.tenant = r.tenant AND a.table_set = $1 AND a.kind = r.kind AND a.id = r.id;
+JOIN LATERAL (
+    SELECT g.tenant, g.kind, g.id, g.sequence, g.published, g.frozen, g.event_type, g.event_id,
+           g.payload_sha256, g.state
+    FROM release.aggregate AS g
+    WHERE g.tenant = r.tenant AND g.table_set = $1 AND g.kind = r.kind AND g.id = r.id
+    OFFSET 0
+) AS a ON true;
 
 -- name: apply_authority
 -- Store a folded batch with its checkpoint; nothing happens when the checkpoint has moved.
@@ -109,9 +114,13 @@ WHERE a.tenant = $4 AND a.table_set = h.table_set AND a.kind = $5 AND a.id = $6;
 -- The index entries that a batch of events changes, as they are before it.
 SELECT i.tenant, i.kind, i.key, i.revision, i.entry
 FROM unnest($2::text[], $3::text[], $4::text[], $5::integer[]) AS r (tenant, kind, key, revision)
-JOIN release.index_state AS i
-  ON i.tenant = r.tenant AND i.table_set = $1 AND i.kind = r.kind AND i.key = r.key
- AND i.revision = r.revision;
+JOIN LATERAL (
+    SELECT s.tenant, s.kind, s.key, s.revision, s.entry
+    FROM release.index_state AS s
+    WHERE s.tenant = r.tenant AND s.table_set = $1 AND s.kind = r.kind AND s.key = r.key
+      AND s.revision = r.revision
+    OFFSET 0
+) AS i ON true;
 
 -- name: apply_index
 -- Store a folded batch of index events with its checkpoint, unless the checkpoint has moved.
