@@ -18,7 +18,6 @@ from chancery.events.queries import Document, OfRun
 from chancery.events.topology import AUTHORITY
 from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.release.adapters.authority_reader import AuthorityReader
-from chancery.release.adapters.runs import Runs
 from chancery.release.adapters.sealed import Releases
 from chancery.release.errors import ForeignLog, LogRegressed, LogUnchecked
 from chancery.release.handlers.barrier import Barrier
@@ -157,8 +156,8 @@ async def read_believing(server: Nats, database: Database, run_id: str) -> str:
             return (await last_sequence(bus, AUTHORITY)).last
 
         barrier = Barrier(believed, Passed())
-        reader, runs, releases = AuthorityReader(pool), Runs(pool), Releases(pool)
-        discloser = Discloser(Gate(barrier, reader), reader, runs, releases)
+        reader, releases = AuthorityReader(pool), Releases(pool)
+        discloser = Discloser(Gate(barrier, reader), reader, releases)
         caller = request_of("answer", OfRun(run_id=run_id), who=READER).caller
         found = await discloser.look(caller, run_id)
     return "withheld" if found.is_withheld else "sealed"

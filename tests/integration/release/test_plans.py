@@ -50,6 +50,7 @@ SELECT count(*) FROM release.aggregate AS a JOIN release.aggregate AS b ON a.pub
 """
 ARGUMENTS: Mapping[str, Sequence[object]] = {
     "read_states": (TENANT, SOURCES, KEYS),
+    "read_states_and_later": (TENANT, SOURCES, KEYS, WORKSPACE, THINGS - 10),
     "read_states_at_cuts": ([TENANT] * THINGS, SOURCES, KEYS, [TENANT], [1]),
     "read_workspace": (TENANT, WORKSPACE, ["source", "item"]),
     "read_resources": (TENANT, WORKSPACE, SOURCES, KEYS),

@@ -121,8 +121,8 @@ class Stage:
             keys=ReleaseKey(rows.keys.key, rows.keys.salt),
         )
 
-    async def read_last(self, tenant: str, run_id: str) -> Release | None:
-        return await self.read(tenant, run_id, 1)
+    async def read_last(self, tenant: str, run_id: str) -> tuple[Run | None, Release | None]:
+        return self.run, await self.read(tenant, run_id, 1)
 
     async def contents(self, release: Release, *kinds: str) -> dict[str, bytes]:
         return {}

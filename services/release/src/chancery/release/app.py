@@ -150,7 +150,7 @@ def _assembled(
     )
     ending = Ending(sealer, reader)
     stages = RunEvents(bus, runs, ending)
-    discloser = Discloser(gate, reader, runs, releases)
+    discloser = Discloser(gate, reader, releases)
     reading = Reading(gate, reader)
     bundles = Bundles(cuts, releases, evidence)
     return Parts(

@@ -24,7 +24,7 @@ from chancery.evidence.receipt import ReadEntry
 from chancery.kernel.canonical import parse_json
 from chancery.kernel.errors import Corrupt, Unavailable
 from chancery.release.adapters.index_rows import parse_entry_text
-from chancery.release.domain.entries import Resource, Usable
+from chancery.release.domain.entries import Published, Resource, Usable
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.snapshot import CutSnapshot, Snapshot
 from chancery.release.errors import BehindLog
@@ -38,7 +38,7 @@ _READ_WORKSPACE = _QUERIES["read_workspace"]
 _READ_RESOURCES = _QUERIES["read_resources"]
 _READ_INDEX_ENTRY = _QUERIES["read_index_entry"]
 _FIND_CREDENTIAL = _QUERIES["find_credential"]
-_READ_LATER = _QUERIES["read_later_publications"]
+_READ_STATES_AND_LATER = _QUERIES["read_states_and_later"]
 
 ACQUIRE_TIMEOUT_S = 2.0
 STATES_REMEMBERED = 2048
@@ -97,13 +97,29 @@ class AuthorityReader:
             found: str | None = await self.pool.fetchval(_FIND_CREDENTIAL, tenant, credential_id)
         return found
 
-    async def published_after(
-        self, tenant: str, workspace_id: str, sequence: int
-    ) -> tuple[Resource, ...]:
-        """Return resources of the workspace that were published again after `sequence`."""
+    async def read_with_later(
+        self, tenant: str, refs: Sequence[AggregateRef], than: Published, *, at_least: int
+    ) -> tuple[Snapshot, tuple[Resource, ...]]:
+        """Return what `read` does, and what was published later `than`, from one snapshot.
+
+        Raises:
+            BehindLog: the database is behind what this process saw.
+            Unavailable: the database is away.
+        """
         with translate_errors():
-            rows = await self.pool.fetch(_READ_LATER, tenant, workspace_id, sequence)
-        return tuple(Resource(_ref(row), _resource_state(row), row["frozen"], None) for row in rows)
+            rows = await self.pool.fetch(
+                _READ_STATES_AND_LATER,
+                tenant,
+                [ref.kind for ref in refs],
+                [ref.id for ref in refs],
+                than.workspace_id,
+                than.sequence,
+            )
+        snapshot = _snapshot([row for row in rows if not row["is_later"]], at_least)
+        later = [row for row in rows if row["is_later"]]
+        return snapshot, tuple(
+            Resource(_ref(row), _resource_state(row), row["frozen"], None) for row in later
+        )
 
 
 @dataclass(frozen=True, slots=True)

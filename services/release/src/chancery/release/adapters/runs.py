@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
 from datetime import timedelta
 from itertools import starmap
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import asyncpg
 from pydantic import ValidationError
@@ -38,6 +39,7 @@ BATCHES_AT_ONCE = 2
 _Name: TypeAlias = tuple[str, str]
 """Tenant and run id."""
 
+RUN_FIELDS: Final = tuple(each.name for each in fields_of(Run))
 _EVENT_COLUMNS = ("numbers", "generations", "kinds", "bodies", "ciphertexts")
 
 
@@ -68,7 +70,7 @@ class Runs:
     async def read(self, tenant: str, run_id: str) -> Run | None:
         """Return a run, or None."""
         row = await self._reading.ask((tenant, run_id))
-        return None if row is None else _run(dict(row))
+        return None if row is None else run_of(dict(row))
 
     async def admit(self, run: Run, *, lease: str, admitted: bytes, policy_sha256: str) -> bool:
         """Give a requested run its lease and scope; False when it has moved on."""
@@ -111,7 +113,7 @@ class Runs:
         fields = dict(row)
         columns = [fields.pop(name) or () for name in _EVENT_COLUMNS]
         return Told(
-            _run({"tenant": tenant, **fields}),
+            run_of({"tenant": tenant, **fields}),
             tuple(starmap(EventRecord, zip(*columns, strict=True))),
         )
 
@@ -184,7 +186,7 @@ async def lock_runs(connection: Connection, runs: Sequence[Run]) -> list[Run | N
     """Return runs as they are now and hold them until the transaction ends."""
     names = [(run.tenant, run.run_id) for run in runs]
     found = await _fetch(connection, _LOCK_RUNS, sorted(set(names)))
-    return [_run(dict(found[name])) if name in found else None for name in names]
+    return [run_of(dict(found[name])) if name in found else None for name in names]
 
 
 async def _fetch(
@@ -197,7 +199,8 @@ async def _fetch(
     return {(row["tenant"], row["run_id"]): row for row in rows}
 
 
-def _run(fields: dict[str, Any]) -> Run:
+def run_of(fields: dict[str, Any]) -> Run:
+    """Return the run of a row that has its fields and no others."""
     try:
         fields["bounds"] = Bounds.model_validate(fields["bounds"])
     except ValidationError as error:

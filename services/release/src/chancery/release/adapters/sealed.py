@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-import asyncpg
 from pydantic import TypeAdapter, ValidationError
 
 from chancery.attest.sealing import ReleaseKey
@@ -14,7 +13,9 @@ from chancery.authority.release import ReleaseRequest
 from chancery.events.topology import release_subject
 from chancery.evidence.documents import reset_context_of
 from chancery.kernel.canonical import Json, canonical_bytes
+from chancery.release.adapters.runs import RUN_FIELDS, run_of
 from chancery.release.domain.releases import Release, unsealed
+from chancery.release.domain.runs import Run
 from chancery.release.domain.sealing import SealedRows
 from chancery.release.errors import SealedRowDamaged
 from chancery.store.pool import Connection, Pool, translate_errors
@@ -24,7 +25,7 @@ _QUERIES = load_queries("chancery.release")
 _INSERT_RELEASES = _QUERIES["insert_releases"]
 _INSERT_CHILDREN = _QUERIES["insert_children"]
 _READ_RELEASE = _QUERIES["read_release"]
-_READ_LAST_RELEASE = _QUERIES["read_last_release"]
+_READ_RUN_WITH_RELEASE = _QUERIES["read_run_with_release"]
 _READ_CONTENT = _QUERIES["read_content"]
 
 DOCUMENT: Final = "document"
@@ -42,13 +43,20 @@ class Releases:
         """Return the release of a run's generation, or None."""
         with translate_errors():
             row = await self.pool.fetchrow(_READ_RELEASE, tenant, run_id, generation)
-        return None if row is None else _release(tenant, row, None)
+        return None if row is None else _release(tenant, dict(row), None)
 
-    async def read_last(self, tenant: str, run_id: str) -> Release | None:
-        """Return the release of a run's current generation with its document, or None."""
+    async def read_last(self, tenant: str, run_id: str) -> tuple[Run | None, Release | None]:
+        """Return a run and the release of its current generation with its document, or None."""
         with translate_errors():
-            row = await self.pool.fetchrow(_READ_LAST_RELEASE, tenant, run_id)
-        return None if row is None else _release(tenant, row, row["document"])
+            row = await self.pool.fetchrow(_READ_RUN_WITH_RELEASE, tenant, run_id)
+        if row is None:
+            return None, None
+        fields = dict(row)
+        run = run_of({name: fields[name] for name in RUN_FIELDS})
+        if fields["release_id"] is None:
+            return run, None
+        own = {name: fields[f"sealed_{name}"] for name in ("workspace_id", "principal")}
+        return run, _release(tenant, {**fields, **own}, fields["document"])
 
     async def contents(self, release: Release, *kinds: str) -> dict[str, bytes]:
         """Return the exact bytes of these content rows of a release.
@@ -176,7 +184,7 @@ def _end(rows: SealedRows) -> _Row:
     )
 
 
-def _release(tenant: str, row: asyncpg.Record, document: bytes | None) -> Release:
+def _release(tenant: str, row: Mapping[str, Any], document: bytes | None) -> Release:
     keys = None if row["key"] is None else ReleaseKey(row["key"], row["seed"])
     return Release(
         tenant=tenant,

@@ -41,6 +41,14 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """What a workspace had published up to a place of the log."""
+
+    workspace_id: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
 class Judge:
     """Judges resources for one asker by the states and the rules that the seal goes by."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from chancery.authority.names import AggregateRef
 from chancery.authority.release import (
     Allow,
     Deny,
@@ -13,12 +15,12 @@ from chancery.authority.release import (
     disclosure_set,
 )
 from chancery.events.requests import Caller
-from chancery.release.domain.entries import Resource
+from chancery.release.domain.entries import Published, Resource
 from chancery.release.domain.releases import Release
 from chancery.release.domain.runs import PolicyPin, Run, release_request
-from chancery.release.handlers.gate import Gate, Visitor, not_found
+from chancery.release.handlers.gate import Gate, Visitor, authenticated, not_found, with_own
 from chancery.release.handlers.reading import is_readable
-from chancery.release.ports.stores import AuthorityReads, ReleaseStore, RunStore
+from chancery.release.ports.stores import AuthorityReads, ReleaseStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,6 @@ class Discloser:
 
     gate: Gate
     reader: AuthorityReads
-    runs: RunStore
     releases: ReleaseStore
 
     async def look(self, caller: Caller, run_id: str, *, with_later: bool = False) -> Disclosure:
@@ -64,9 +65,8 @@ class Discloser:
             Unavailable: log, projection or database are away; nothing may be told.
         """
         # What is sealed never changes: it is read meanwhile, and told after the decision or not.
-        passed, run, sealed = await asyncio.gather(
+        passed, (run, sealed) = await asyncio.gather(
             self.gate.barrier.pass_through(),
-            self.runs.read(caller.tenant, run_id),
             self.releases.read_last(caller.tenant, run_id),
         )
         return await self.decide(caller, run, passed, sealed=sealed, with_later=with_later)
@@ -91,10 +91,8 @@ class Discloser:
         if not run.is_open:
             release = await self._release(run, sealed)
         request = _request(run, release, caller)
-        visitor, later = await asyncio.gather(
-            self.gate.enter(caller, disclosure_set(request), passed=passed),
-            self._later(release if with_later else None),
-        )
+        refs = disclosure_set(request)
+        visitor, later = await self._visit(caller, refs, passed, release if with_later else None)
         snapshot = visitor.snapshot
         decision = decide_disclosure(snapshot.states, snapshot.frozen, request, snapshot.now)
         return Disclosure(run, release, request, visitor, decision, later)
@@ -104,13 +102,19 @@ class Discloser:
             return sealed
         return await self.releases.read(run.tenant, run.run_id, run.generation)
 
-    async def _later(self, release: Release | None) -> tuple[Resource, ...]:
-        """Return what was published after an answer, read behind the barrier."""
-        if release is None or release.outcome is not None:
-            return ()
-        return await self.reader.published_after(
-            release.tenant, release.workspace_id, release.cut_sequence
+    async def _visit(
+        self, caller: Caller, refs: Sequence[AggregateRef], passed: int, answer: Release | None
+    ) -> tuple[Visitor, tuple[Resource, ...]]:
+        """Let the caller in, and return what was published after an answer with them."""
+        if answer is None or answer.outcome is not None:
+            return await self.gate.enter(caller, refs, passed=passed), ()
+        snapshot, later = await self.reader.read_with_later(
+            answer.tenant,
+            with_own(caller, refs),
+            Published(answer.workspace_id, answer.cut_sequence),
+            at_least=passed,
         )
+        return authenticated(caller, snapshot), later
 
 
 def _request(run: Run, release: Release | None, caller: Caller) -> ReleaseRequest:

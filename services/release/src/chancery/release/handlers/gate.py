@@ -60,16 +60,29 @@ class Gate:
             Denied: the credential does not authenticate, or the tenant is suspended.
             Unavailable: as `look`.
         """
-        own = (tenant_ref(caller.tenant), principal_ref(caller.principal))
-        wanted = (*own, *(ref for ref in refs if ref not in own))
-        snapshot = await self.look(caller.tenant, wanted, passed=passed)
-        principal = snapshot.typed(own[1], PrincipalState)
-        authenticate(principal, caller.credential_id, caller.proof, snapshot.now)
-        tenant = snapshot.typed(own[0], TenantState)
-        if tenant is None or tenant.suspended or principal is None:
-            message = "the tenant is suspended"
-            raise Denied(message, code="tenant_suspended")
-        return Visitor(caller, principal, snapshot)
+        snapshot = await self.look(caller.tenant, with_own(caller, refs), passed=passed)
+        return authenticated(caller, snapshot)
+
+
+def with_own(caller: Caller, refs: Sequence[AggregateRef]) -> tuple[AggregateRef, ...]:
+    """Return `refs` behind the aggregates that a caller is authenticated by."""
+    own = (tenant_ref(caller.tenant), principal_ref(caller.principal))
+    return (*own, *(ref for ref in refs if ref not in own))
+
+
+def authenticated(caller: Caller, snapshot: Snapshot) -> Visitor:
+    """Return the caller as a visitor with a snapshot that was read behind a barrier.
+
+    Raises:
+        Denied: the credential does not authenticate, or the tenant is suspended.
+    """
+    principal = snapshot.typed(principal_ref(caller.principal), PrincipalState)
+    authenticate(principal, caller.credential_id, caller.proof, snapshot.now)
+    tenant = snapshot.typed(tenant_ref(caller.tenant), TenantState)
+    if tenant is None or tenant.suspended or principal is None:
+        message = "the tenant is suspended"
+        raise Denied(message, code="tenant_suspended")
+    return Visitor(caller, principal, snapshot)
 
 
 def require_member(visitor: Visitor, workspace_id: str) -> None:

@@ -16,7 +16,7 @@ from chancery.kernel.canonical import Json
 from chancery.release.domain.conversations import Asked, Conversation, Message, Posting
 from chancery.release.domain.documents import Document
 from chancery.release.domain.drafts import Draft
-from chancery.release.domain.entries import Resource
+from chancery.release.domain.entries import Published, Resource
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.releases import Release
 from chancery.release.domain.runs import Generation, Overdue, Retry, Run, Told
@@ -52,10 +52,10 @@ class AuthorityReads(Protocol):
         """Return the principal that holds a credential of this id."""
         ...
 
-    async def published_after(
-        self, tenant: str, workspace_id: str, sequence: int
-    ) -> tuple[Resource, ...]:
-        """Return resources of the workspace that were published again after `sequence`."""
+    async def read_with_later(
+        self, tenant: str, refs: Sequence[AggregateRef], than: Published, *, at_least: int
+    ) -> tuple[Snapshot, tuple[Resource, ...]]:
+        """Return what `read` does, and what was published later `than`, from one snapshot."""
         ...
 
 
@@ -140,8 +140,8 @@ class ReleaseStore(Protocol):
         """Return the release of a run's generation, or None."""
         ...
 
-    async def read_last(self, tenant: str, run_id: str) -> Release | None:
-        """Return the release of a run's current generation with its document, or None."""
+    async def read_last(self, tenant: str, run_id: str) -> tuple[Run | None, Release | None]:
+        """Return a run and the release of its current generation with its document, or None."""
         ...
 
     async def contents(self, release: Release, *kinds: str) -> dict[str, bytes]:

@@ -87,18 +87,28 @@ JOIN release.receipt AS p ON p.tenant = r.tenant AND p.release_id = r.release_id
 LEFT JOIN release.release_key AS k ON k.tenant = r.tenant AND k.release_id = r.release_id
 WHERE r.tenant = $1 AND r.run_id = $2 AND r.generation = $3;
 
--- name: read_last_release
--- As read_release for the generation that the run has now, with its encrypted document.
-SELECT r.release_id, r.run_id, r.generation, r.kind, r.outcome, r.workspace_id, r.principal,
-       r.cut_sequence, r.decided_at, r.language, r.request, p.receipt_sha256, p.body AS receipt,
-       p.public_key, p.signature, k.key, k.seed, c.ciphertext AS document
+-- name: read_run_with_release
+-- A run with the release of the generation that it has now, if any, and its encrypted document.
+SELECT u.tenant, u.run_id, u.workspace_id, u.conversation_id, u.message, u.principal,
+       u.credential_id, u.state, u.generation, u.lease, u.deadline, u.mode, u.bounds,
+       u.question_sha256, u.traceparent, u.policy_sha256, u.admitted, u.gathered, u.proposed,
+       u.detail, u.events, u.ended_at,
+       s.release_id, s.workspace_id AS sealed_workspace_id, s.principal AS sealed_principal,
+       s.outcome, s.cut_sequence, s.decided_at, s.language, s.request, s.receipt_sha256,
+       s.receipt, s.public_key, s.signature, s.key, s.seed, s.document
 FROM release.run AS u
-JOIN release.release AS r
-  ON r.tenant = u.tenant AND r.run_id = u.run_id AND r.generation = u.generation
-JOIN release.receipt AS p ON p.tenant = r.tenant AND p.release_id = r.release_id
-LEFT JOIN release.release_key AS k ON k.tenant = r.tenant AND k.release_id = r.release_id
-LEFT JOIN release.content AS c
-  ON c.tenant = r.tenant AND c.release_id = r.release_id AND c.kind = 'document' AND c.n = 0
+LEFT JOIN LATERAL (
+    SELECT r.release_id, r.workspace_id, r.principal, r.outcome, r.cut_sequence, r.decided_at,
+           r.language, r.request, p.receipt_sha256, p.body AS receipt, p.public_key, p.signature,
+           k.key, k.seed, c.ciphertext AS document
+    FROM release.release AS r
+    JOIN release.receipt AS p ON p.tenant = r.tenant AND p.release_id = r.release_id
+    LEFT JOIN release.release_key AS k ON k.tenant = r.tenant AND k.release_id = r.release_id
+    LEFT JOIN release.content AS c
+      ON c.tenant = r.tenant AND c.release_id = r.release_id AND c.kind = 'document' AND c.n = 0
+    WHERE r.tenant = u.tenant AND r.run_id = u.run_id AND r.generation = u.generation
+    OFFSET 0
+) AS s ON true
 WHERE u.tenant = $1 AND u.run_id = $2;
 
 -- name: read_content
