@@ -151,6 +151,27 @@ async def test_an_item_is_there_for_those_only_who_may_read_all_that_it_rests_on
     assert cited(await sealed(world.publisher, world, ASK)) == {("item", "guide")}
 
 
+@pytest.mark.req("CR-4", "CR-27", "KO-9")
+async def test_what_may_not_be_read_of_an_item_is_not_told_from_nothing(world: World) -> None:
+    await world.document("plan", LAW, access="restricted")
+    await item(world, "guide", evidence=[Evidence("source", "plan", 1)])
+    await world.desk.items.save_draft("planned", Draft(title="Planned", text="Soon.\n"))
+    await item(world, "open")
+    ends = ("", *(f"/versions/{n}{end}" for n in (1, 2) for end in ("", "/text", "/manifest")))
+
+    told = {
+        name: [await problem(world.reader, "GET", place(world, f"{name}{end}")) for end in ends]
+        for name in ("guide", "planned", "nothing")
+    }
+    beyond = await problem(world.reader, "GET", place(world, "open/versions/2"))
+
+    assert set(told["nothing"]) == {(404, "item_not_found", None)}
+    assert told["guide"] == told["planned"] == told["nothing"]
+    assert beyond == (404, "revision_not_found", None)
+    assert await known(world.reader, world, "open") == {200}
+    assert [each.id for each in await world.reader.workspace(world.id).items.all()] == ["open"]
+
+
 @pytest.mark.req("CR-6", "CL-13")
 async def test_withdrawing_an_item_or_what_it_rests_on_withholds_its_answers(world: World) -> None:
     root = await source(world, "law")

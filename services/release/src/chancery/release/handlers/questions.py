@@ -62,10 +62,10 @@ class Questions:
         state = resource.state
         assert state is not None
         revision = request.body.revision or state.serving or len(state.revisions)
-        if not 1 <= revision <= len(state.revisions):
-            raise not_found("revision")
         if isinstance(state, ItemState):
             await self._require_evidence(visitor, resource, state, revision)
+        if not 1 <= revision <= len(state.revisions):
+            raise not_found("revision")
         entry = resource.entry
         if revision != state.serving:
             entry = await self.reader.index_entry(request.caller.tenant, resource.ref, revision)
@@ -81,10 +81,16 @@ class Questions:
     async def _require_evidence(
         self, visitor: Visitor, resource: Resource, item: ItemState, version: int
     ) -> None:
-        """Refuse a version whose evidence the caller may not read, as one that does not exist."""
+        """Refuse an item whose newest evidence the caller may not read, and such a version of it.
+
+        Nothing may tell such an item from one that does not exist, nor how many versions it has.
+        """
         known = await self.reading.known_roots(visitor, item.workspace_id, (resource,))
-        if version not in readable_versions(item, known) or not item.admissible(version):
+        numbers = readable_versions(item, known)
+        if len(item.versions) not in numbers:
             raise not_found("item")
+        if version not in numbers or not item.admissible(version):
+            raise not_found("revision")
 
     async def sources(self, request: Request[OfWorkspace]) -> ResourceList:
         """List the sources of a workspace that the caller may read."""
