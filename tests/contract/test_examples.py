@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chancery.events.codec import MODELS, decode, encode
+from chancery.events.codec import MODELS, UPCASTERS, decode, encode
 from chancery.events.envelope import SIZE_BYTES_MAX
 from chancery.kernel.canonical import canonical_bytes
 from chancery.testkit.contracts import examples
@@ -47,7 +47,9 @@ def test_the_largest_valid_event_is_below_256_kib(name: str) -> None:
     # Control characters take six bytes each in JSON: nothing valid is wider.
     largest = examples.largest(MODELS[name], ESCAPED)
 
-    assert len(encode(decode(largest))) == len(largest) < SIZE_BYTES_MAX
+    read_back = encode(decode(largest))
+    assert max(len(largest), len(read_back)) < SIZE_BYTES_MAX
+    assert name in UPCASTERS or len(read_back) == len(largest)
 
 
 def test_an_example_that_lost_its_type_or_a_bound_is_named() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chancery.events import authority_knowledge, index, index_v1
+from chancery.events import authority_knowledge, index, index_v1, intake
 from chancery.events.authority_knowledge import EvidenceRoot, evidence_hash, ordered
 from chancery.events.codec import MODELS, UPCASTERS, UndecodableEvent, decode, encode
 from chancery.events.envelope import EventData
@@ -27,6 +27,18 @@ def test_an_index_event_of_version_1_is_read_as_version_2(
         assert event.envelope.type == new.TYPE
         assert json.loads(encode(event))["data"] == json.loads(written)["data"]
         assert decode(encode(event)) == event
+
+
+@pytest.mark.req("EV-4")
+@pytest.mark.req("EV-9")
+def test_a_submission_of_version_1_is_read_as_version_2() -> None:
+    revision = decode(smallest(intake.RevisionSubmitted)).data
+    withdrawal = decode(smallest(intake.WithdrawalSubmitted)).data
+
+    said = json.loads(smallest(intake.WithdrawalSubmitted))["data"]
+    assert isinstance(revision, intake.DocumentSubmitted)
+    assert isinstance(withdrawal, intake.ResourceWithdrawalSubmitted)
+    assert (withdrawal.kind, withdrawal.resource_id) == ("source", said["source_id"])
 
 
 @pytest.mark.req("EV-4")

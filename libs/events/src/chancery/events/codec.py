@@ -45,7 +45,15 @@ def _unchanged(data: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 UPCASTERS: Mapping[str, tuple[str, Upcaster]] = {
-    old.TYPE: (new.TYPE, _unchanged) for old, new in zip(index_v1.MODELS, index.MODELS, strict=True)
+    **{
+        old.TYPE: (new.TYPE, _unchanged)
+        for old, new in zip(index_v1.MODELS, index.MODELS, strict=True)
+    },
+    intake.RevisionSubmitted.TYPE: (intake.DocumentSubmitted.TYPE, _unchanged),
+    intake.WithdrawalSubmitted.TYPE: (
+        intake.ResourceWithdrawalSubmitted.TYPE,
+        intake.resource_withdrawal_of,
+    ),
 }
 """From an old type to its successor's type and the function that converts the data."""
 

@@ -19,7 +19,7 @@ from chancery.events.authority_knowledge import (
     Tags,
     Written,
 )
-from chancery.events.envelope import Id, Sha256
+from chancery.events.envelope import Id, Ordinal, Sha256
 from chancery.events.requests import Message
 
 
@@ -28,7 +28,7 @@ class EvidenceName(Message):
 
     kind: EvidenceKind
     id: Id
-    revision: int = Field(ge=1)
+    revision: Ordinal
 
 
 def _each_once(evidence: tuple[EvidenceName, ...]) -> tuple[EvidenceName, ...]:
@@ -50,6 +50,8 @@ Evidence = Annotated[
 ]
 """What a version rests on; the order says nothing."""
 
+TagsOnce = Annotated[Tags, AfterValidator(_tags_once)]
+
 
 class SaveDraft(Message):
     """Save a draft whose text is the blob `content_sha256`; the first one makes the item.
@@ -65,7 +67,7 @@ class SaveDraft(Message):
     title: Title
     kind: Label
     domain: Label
-    tags: Annotated[Tags, AfterValidator(_tags_once)] = ()
+    tags: TagsOnce = ()
     content_sha256: Sha256
     size_bytes: ItemBytes
     evidence: Evidence = ()

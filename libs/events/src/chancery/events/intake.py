@@ -1,20 +1,24 @@
-"""What other services submit over the bus, and what became of it, version 1.
+"""What other services submit over the bus, and what became of it.
 
 A submission is the one event that may carry text (up to 128 KiB; larger bytes are uploaded first
 with `POST /v1/blobs`). It may be sent in structured or in binary mode. Who submits it stands in the
 subject, which the bus binds to its sender; an unknown field of `data` is refused, since a
-misspelled `visibility` must not publish to everybody.
+misspelled `visibility` must not publish to everybody. Version 1 of a type is taken for ever.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
 from chancery.events.authority import Standing, Title, Visibility
+from chancery.events.authority_knowledge import Label
+from chancery.events.commands_knowledge import Evidence, TagsOnce
+from chancery.events.declarations import WrittenDeclaration
 from chancery.events.envelope import EventData, Id, Ordinal, Position, Sha256
-from chancery.kernel.canonical import canonical_bytes
+from chancery.kernel.canonical import Json, canonical_bytes
 
 TEXT_BYTES_MAX = 128 * 1024
 """The longest text that a submission carries, in UTF-8."""
@@ -39,14 +43,25 @@ SubmittedText = Annotated[
 ]
 
 
+MediaType = Annotated[str, Field(min_length=1, max_length=100)]
+
+
 class _Submission(EventData):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     workspace_id: Id
+
+
+class _OfSource(_Submission):
     source_id: Id
 
 
-class SourceSubmitted(_Submission):
+class _OfItem(_Submission):
+    item_id: Id
+    draft_id: Id
+
+
+class SourceSubmitted(_OfSource):
     """Declare a document source, or declare it again with another title or visibility."""
 
     TYPE: ClassVar[str] = "chancery.intake.source-submitted.v1"
@@ -56,8 +71,8 @@ class SourceSubmitted(_Submission):
     date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
 
 
-class RevisionSubmitted(_Submission):
-    """Publish a text as the next revision of a source.
+class RevisionSubmitted(_OfSource):
+    """Publish a text as the next revision of a source; version 2 takes other documents too.
 
     Either `text` or `content_sha256`, the hash that `POST /v1/blobs` told the same principal.
     """
@@ -68,14 +83,89 @@ class RevisionSubmitted(_Submission):
     content_sha256: Sha256 | None = None
 
 
-class WithdrawalSubmitted(_Submission):
+class DocumentSubmitted(_OfSource):
+    """Publish a document of any media type as the next revision of a source.
+
+    A text comes as `text` or as `content_sha256`, another document as the latter only.
+    """
+
+    TYPE: ClassVar[str] = "chancery.intake.revision-submitted.v2"
+    media_type: MediaType
+    text: SubmittedText | None = None
+    content_sha256: Sha256 | None = None
+
+
+class DatasetSubmitted(WrittenDeclaration, _Submission):
+    """Declare a dataset with its column policy and measures, or replace its declaration."""
+
+    TYPE: ClassVar[str] = "chancery.intake.dataset-submitted.v1"
+    dataset_id: Id
+    title: Title
+    visibility: Visibility = "workspace"
+
+
+class SnapshotSubmitted(_Submission):
+    """Publish a raw file as the next snapshot of a dataset, or append its rows to the newest one.
+
+    CSV comes as `text` or as `content_sha256`, Parquet and Excel as the latter only; only CSV is
+    appended, and only to CSV.
+    """
+
+    TYPE: ClassVar[str] = "chancery.intake.snapshot-submitted.v1"
+    dataset_id: Id
+    media_type: MediaType
+    mode: Literal["replace", "append"] = "replace"
+    text: SubmittedText | None = None
+    content_sha256: Sha256 | None = None
+
+
+class DraftSubmitted(_OfItem):
+    """Save a draft of an item, from which nobody is answered; the first one makes the item.
+
+    Either `text` or `content_sha256`. The visibility (by default `workspace`) and the native ids
+    are said once: later drafts keep them.
+    """
+
+    TYPE: ClassVar[str] = "chancery.intake.draft-submitted.v1"
+    title: Title
+    kind: Label
+    domain: Label
+    tags: TagsOnce = ()
+    evidence: Evidence = ()
+    visibility: Visibility | None = None
+    native_workspace_id: Id | None = None
+    native_item_id: Id | None = None
+    text: SubmittedText | None = None
+    content_sha256: Sha256 | None = None
+
+
+class PublicationSubmitted(_OfItem):
+    """Publish a draft as the next version of its item: exactly this content on this evidence."""
+
+    TYPE: ClassVar[str] = "chancery.intake.publication-submitted.v1"
+    content_sha256: Sha256
+    evidence: Evidence = ()
+
+
+class WithdrawalSubmitted(_OfSource):
     """Withdraw a source: from now on nothing of it is disclosed."""
 
     TYPE: ClassVar[str] = "chancery.intake.withdrawal-submitted.v1"
 
 
+class ResourceWithdrawalSubmitted(_Submission):
+    """Withdraw a source, a dataset or an item: from now on nothing of it is disclosed."""
+
+    TYPE: ClassVar[str] = "chancery.intake.withdrawal-submitted.v2"
+    kind: Literal["source", "dataset", "item"]
+    resource_id: Id
+
+
 class IntakeAccepted(EventData):
-    """A submission is on the log at `sequence`; `changed` is false when it already was so."""
+    """A submission is on the log at `sequence`; `changed` is false when it already was so.
+
+    `revision` counts revisions, snapshots or versions; a publication is told its `version_id`.
+    """
 
     TYPE: ClassVar[str] = "chancery.intake.accepted.v1"
     submission_type: str = Field(min_length=1, max_length=200)
@@ -84,6 +174,8 @@ class IntakeAccepted(EventData):
     changed: bool
     revision: Ordinal | None = None
     content_sha256: Sha256 | None = None
+    version_id: Id | None = None
+    evidence_sha256: Sha256 | None = None
 
 
 class IntakeRejected(EventData):
@@ -100,8 +192,20 @@ class IntakeRejected(EventData):
 MODELS: tuple[type[EventData], ...] = (
     SourceSubmitted,
     RevisionSubmitted,
+    DocumentSubmitted,
+    DatasetSubmitted,
+    SnapshotSubmitted,
+    DraftSubmitted,
+    PublicationSubmitted,
     WithdrawalSubmitted,
+    ResourceWithdrawalSubmitted,
     IntakeAccepted,
     IntakeRejected,
 )
 """Every event of the streams INTAKE and OUTCOMES."""
+
+
+def resource_withdrawal_of(withdrawal: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return version 2 of a submitted withdrawal: version 1 only knew sources."""
+    kept = {name: value for name, value in withdrawal.items() if name != "source_id"}
+    return {**kept, "kind": "source", "resource_id": withdrawal["source_id"]}

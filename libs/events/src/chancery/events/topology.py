@@ -288,18 +288,28 @@ _INDEX_TYPES: Final = ("pending", "extracted", "ready", "failed", "excluded", "u
 _INDEX_VERSIONS: Final = (1, 2)
 """Events of version 1 stay on the stream; indexing writes version 2."""
 
-_SUBMISSIONS: Final = ("source", "revision", "withdrawal")
+_SUBMISSIONS: Final = (
+    "source-submitted.v1",
+    "revision-submitted.v1",
+    "revision-submitted.v2",
+    "dataset-submitted.v1",
+    "snapshot-submitted.v1",
+    "draft-submitted.v1",
+    "publication-submitted.v1",
+    "withdrawal-submitted.v1",
+    "withdrawal-submitted.v2",
+)
 
 TOPICS: Final[tuple[Topic, ...]] = (
     *(
         Topic(
-            type=(type_ := f"chancery.intake.{noun}-submitted.v1"),
+            type=(type_ := f"chancery.intake.{name}"),
             stream=INTAKE,
             subject=intake_subject("*", "*", type_),
             producer="edge",
             consumers=("ingestion",),
         )
-        for noun in _SUBMISSIONS
+        for name in _SUBMISSIONS
     ),
     *_topics(
         OUTCOMES,

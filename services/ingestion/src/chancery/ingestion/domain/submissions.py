@@ -13,18 +13,55 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from chancery.events.envelope import SIZE_BYTES_MAX, Id
-from chancery.events.intake import RevisionSubmitted, SourceSubmitted, WithdrawalSubmitted
+from chancery.events.codec import UPCASTERS
+from chancery.events.envelope import SIZE_BYTES_MAX, EventData, Id
+from chancery.events.intake import (
+    DatasetSubmitted,
+    DocumentSubmitted,
+    DraftSubmitted,
+    PublicationSubmitted,
+    ResourceWithdrawalSubmitted,
+    RevisionSubmitted,
+    SnapshotSubmitted,
+    SourceSubmitted,
+    WithdrawalSubmitted,
+)
 from chancery.ingestion.errors import InvalidSubmission
 from chancery.kernel.canonical import Json, canonical_hash, parse_json
 from chancery.kernel.errors import Corrupt
 from chancery.runtime.sentences import first_misfit, sentence_of
 
-Submitted = SourceSubmitted | RevisionSubmitted | WithdrawalSubmitted
+WithContent = DocumentSubmitted | SnapshotSubmitted | DraftSubmitted
+"""Submissions that bring bytes, in themselves or as an upload."""
 
-_MODELS: Mapping[str, type[Submitted]] = {
-    model.TYPE: model for model in (SourceSubmitted, RevisionSubmitted, WithdrawalSubmitted)
+Submitted = (
+    WithContent
+    | SourceSubmitted
+    | DatasetSubmitted
+    | PublicationSubmitted
+    | ResourceWithdrawalSubmitted
+)
+"""What is submitted, in its newest version."""
+
+_NEWEST: Mapping[str, type[Submitted]] = {
+    model.TYPE: model
+    for model in (
+        SourceSubmitted,
+        DocumentSubmitted,
+        DatasetSubmitted,
+        SnapshotSubmitted,
+        DraftSubmitted,
+        PublicationSubmitted,
+        ResourceWithdrawalSubmitted,
+    )
 }
+_MODELS: Mapping[str, type[EventData]] = {
+    **_NEWEST,
+    RevisionSubmitted.TYPE: RevisionSubmitted,
+    WithdrawalSubmitted.TYPE: WithdrawalSubmitted,
+}
+"""What is taken, older versions too."""
+
 _ID = TypeAdapter(Id)
 _BINARY_PREFIX = "ce-"
 _SUBJECT_TOKENS_MIN = 4
@@ -47,7 +84,10 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What a letter asks for; the hash tells a repetition from another use of the same id."""
+    """What a letter asks for; the hash tells a repetition from another use of the same id.
+
+    The hash is that of the version which was sent, `data` is the newest one.
+    """
 
     letter: Letter
     data: Submitted
@@ -105,40 +145,16 @@ def read_submission(letter: Letter, payload: bytes, headers: Mapping[str, str]) 
         submitted = model.model_validate(data)
     except ValidationError as error:
         raise invalid_submission(error, "data") from error
-    body: Json = submitted.model_dump(mode="json")
+    body: dict[str, Json] = submitted.model_dump(mode="json")
     request_sha256 = canonical_hash({"type": found.type, "data": body})
-    return Submission(letter, submitted, request_sha256, found.traceparent)
+    return Submission(letter, _newest(found.type, body), request_sha256, found.traceparent)
 
 
-def content_of(submitted: RevisionSubmitted) -> bytes | None:
-    """Return the inline content, None when it was uploaded before.
-
-    Raises:
-        InvalidSubmission: when there is neither, or both.
-    """
-    if (submitted.text is None) == (submitted.content_sha256 is None):
-        message = "give either text or content_sha256"
-        raise InvalidSubmission(message, field="data.text", code="invalid_submission")
-    return None if submitted.text is None else submitted.text.encode()
-
-
-def check_content(content: bytes, field: str) -> None:
-    """Refuse what could never be quoted.
-
-    Raises:
-        InvalidSubmission: with code `empty_content`, `nul_byte` or `invalid_utf8`.
-    """
-    if not content.strip():
-        message = "the content is empty; submit at least one character that is not white space"
-        raise InvalidSubmission(message, field=field, code="empty_content")
-    if b"\x00" in content:
-        message = "the content has a NUL byte; submit it as text without one"
-        raise InvalidSubmission(message, field=field, code="nul_byte")
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"the content is not UTF-8: byte {error.start} cannot be decoded"
-        raise InvalidSubmission(message, field=field, code="invalid_utf8") from error
+def _newest(type_name: str, body: Mapping[str, Json]) -> Submitted:
+    while type_name in UPCASTERS:
+        type_name, upcast = UPCASTERS[type_name]
+        body = upcast(body)
+    return _NEWEST[type_name].model_validate(body)
 
 
 def _check_sender(letter: Letter, found: _Attributes) -> None:

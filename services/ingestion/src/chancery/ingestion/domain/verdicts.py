@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from chancery.authority.errors import NotPermitted
-from chancery.events.commands import Outcome, PublishedOutcome
+from chancery.events.commands import (
+    DraftSavedOutcome,
+    Outcome,
+    PublishedOutcome,
+    VersionPublishedOutcome,
+)
 from chancery.events.envelope import Envelope, Event, EventData
 from chancery.events.intake import IntakeAccepted, IntakeRejected
 from chancery.ingestion.domain.messages import SOURCE
@@ -16,19 +22,41 @@ from chancery.kernel.ids import derived_id
 
 WORKSPACE_FIELD = "data.workspace_id"
 
+Applied = Outcome | PublishedOutcome | DraftSavedOutcome | VersionPublishedOutcome
+"""What the command ended in that carried a submission out."""
 
-def accepted(submission: Submission, outcome: Outcome | PublishedOutcome, at: datetime) -> Event:
+
+def accepted(submission: Submission, outcome: Applied, at: datetime) -> Event:
     """Return the outcome of a submission that was carried out; a repetition gives the same id."""
-    published = outcome if isinstance(outcome, PublishedOutcome) else None
-    data = IntakeAccepted(
+    told = IntakeAccepted(
         submission_type=submission.letter.type,
         intake_sequence=submission.letter.sequence,
         sequence=outcome.sequence,
         changed=outcome.changed,
-        revision=None if published is None else published.revision,
-        content_sha256=None if published is None else published.content_sha256,
     )
+    data = told.model_copy(update=_published(outcome))
     return _outcome(submission.letter, data, submission.request_sha256, at=at)
+
+
+def _published(outcome: Applied) -> Mapping[str, str | int]:
+    """Return what is told beyond the position: which content now stands, under which number."""
+    match outcome:
+        case Outcome():
+            return {}
+        case PublishedOutcome():
+            return {"revision": outcome.revision, "content_sha256": outcome.content_sha256}
+        case DraftSavedOutcome():
+            return {
+                "content_sha256": outcome.content_sha256,
+                "evidence_sha256": outcome.evidence_sha256,
+            }
+        case VersionPublishedOutcome():
+            return {
+                "revision": outcome.version,
+                "version_id": outcome.version_id,
+                "content_sha256": outcome.content_sha256,
+                "evidence_sha256": outcome.evidence_sha256,
+            }
 
 
 def rejected(letter: Letter, error: ChanceryError, at: datetime) -> Event:

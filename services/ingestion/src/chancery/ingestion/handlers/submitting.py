@@ -1,0 +1,216 @@
+"""Carries one submission out with the authority of its sender."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from chancery.authority.errors import SnapshotMoved
+from chancery.authority.wording import check_storable
+from chancery.events import commands
+from chancery.events.intake import (
+    DatasetSubmitted,
+    DocumentSubmitted,
+    DraftSubmitted,
+    PublicationSubmitted,
+    ResourceWithdrawalSubmitted,
+    SnapshotSubmitted,
+    SourceSubmitted,
+)
+from chancery.events.requests import Message
+from chancery.ingestion.domain import curated, knowledge
+from chancery.ingestion.domain.appending import (
+    APPENDED_BYTES_MAX,
+    SNAPSHOT_BASE,
+    Base,
+    check_size,
+    continued,
+)
+from chancery.ingestion.domain.commands import Command
+from chancery.ingestion.domain.content import (
+    check_content,
+    content_field,
+    inline_content,
+    media_type_of,
+)
+from chancery.ingestion.domain.intents import Intent, Key
+from chancery.ingestion.domain.submissions import Letter, Submission, WithContent
+from chancery.ingestion.domain.verdicts import Applied
+from chancery.ingestion.errors import InvalidSubmission
+from chancery.ingestion.handlers.execution import Executor
+from chancery.kernel.errors import Rejected
+from chancery.runtime import telemetry
+from chancery.store.blobs import BlobNotFound, Blobs, upload_place
+from chancery.tabular.csv import append_csv
+
+ROUTE: Final = "intake"
+_APPENDING_TRIES_MAX: Final = 4
+
+B = TypeVar("B", bound=Message)
+R = TypeVar("R", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Submitting:
+    """One submission on its way to the log; its events have ids that a repetition gives again."""
+
+    submission: Submission
+    executor: Executor
+    blobs: Blobs
+    content_bytes_max: int
+
+    async def apply(self) -> Applied:
+        """Do what is asked.
+
+        Raises:
+            Rejected: the sender may not, or has to change something; nothing was applied.
+            Conflict: the state is not the one that was submitted for.
+            Unavailable, Contended, SnapshotMoved: deliver it again.
+        """
+        match self.submission.data:
+            case SourceSubmitted() as data:
+                source = commands.DeclareSource.model_validate(data.model_dump())
+                return await self._settle(knowledge.DECLARE_SOURCE, source)
+            case DatasetSubmitted() as data:
+                dataset = commands.DeclareDataset.model_validate(data.model_dump())
+                return await self._settle(knowledge.DECLARE_DATASET, dataset)
+            case PublicationSubmitted() as data:
+                draft = commands.PublishDraft.model_validate(data.model_dump())
+                return await self._settle(curated.PUBLISH_DRAFT, draft)
+            case ResourceWithdrawalSubmitted() as data:
+                change = commands.ChangeServing.model_validate(data.model_dump())
+                return await self._settle(knowledge.WITHDRAW, change)
+            case DocumentSubmitted() as data:
+                return await self._publish_document(data)
+            case SnapshotSubmitted(mode="append") as data:
+                return await self._append(data)
+            case SnapshotSubmitted() as data:
+                content = await self._permitted_content(data, "dataset", data.dataset_id)
+                return await self._publish_table(data, content, after=None)
+            case DraftSubmitted() as data:
+                return await self._save_draft(data)
+
+    async def forget_upload(self) -> None:
+        """Remove what was uploaded for the submission: from now on it stands where it belongs."""
+        data, letter = self.submission.data, self.submission.letter
+        if isinstance(data, WithContent) and data.content_sha256 is not None:
+            place = upload_place(letter.principal)
+            await self.blobs.delete(letter.tenant, data.content_sha256, run=place)
+
+    async def _publish_document(self, data: DocumentSubmitted) -> commands.PublishedOutcome:
+        content = await self._permitted_content(data, "source", data.source_id)
+        revision = commands.PublishRevision(
+            workspace_id=data.workspace_id,
+            source_id=data.source_id,
+            content_sha256=await self._stored(content),
+            media_type=media_type_of(data),
+            size_bytes=len(content),
+        )
+        return await self._settle(knowledge.PUBLISH_REVISION, revision)
+
+    async def _save_draft(self, data: DraftSubmitted) -> commands.DraftSavedOutcome:
+        content = await self._permitted_content(data, "item", data.item_id)
+        described = data.model_dump(exclude={"text", "content_sha256"})
+        draft = commands.SaveDraft(
+            content_sha256=await self._stored(content), size_bytes=len(content), **described
+        )
+        return await self._settle(curated.SAVE_DRAFT, draft)
+
+    async def _append(self, data: SnapshotSubmitted) -> commands.PublishedOutcome:
+        """Publish the rows below those of the newest snapshot, of whichever is newest by then."""
+        content = await self._permitted_content(data, "dataset", data.dataset_id)
+        for _ in range(_APPENDING_TRIES_MAX - 1):
+            try:
+                return await self._append_once(data, content)
+            except SnapshotMoved:
+                await self.executor.appender.pause()
+        return await self._append_once(data, content)
+
+    async def _append_once(
+        self, data: SnapshotSubmitted, content: bytes
+    ) -> commands.PublishedOutcome:
+        question = commands.CheckUpload(
+            workspace_id=data.workspace_id, kind="dataset", resource_id=data.dataset_id
+        )
+        found = await self._settle(SNAPSHOT_BASE, question)
+        if found.published is not None:
+            return found.published
+        base = continued(found, media_type_of(data))
+        if base is None:
+            return await self._publish_table(data, content, after=0)
+        joined = await self._joined(data, base, content)
+        return await self._publish_table(data, joined, after=base.snapshot)
+
+    async def _joined(self, data: SnapshotSubmitted, base: Base, content: bytes) -> bytes:
+        tenant = self.submission.letter.tenant
+        known = await self.blobs.get(tenant, base.content_sha256, limit=APPENDED_BYTES_MAX)
+        check_size(len(known) + len(content))
+        try:
+            return await asyncio.to_thread(append_csv, known, content)
+        except Rejected as error:
+            field = content_field(data)
+            raise InvalidSubmission(error.detail, field=field, code=error.code) from error
+
+    async def _publish_table(
+        self, data: SnapshotSubmitted, content: bytes, *, after: int | None
+    ) -> commands.PublishedOutcome:
+        snapshot = commands.PublishSnapshot(
+            workspace_id=data.workspace_id,
+            dataset_id=data.dataset_id,
+            content_sha256=await self._stored(content),
+            media_type=media_type_of(data),
+            size_bytes=len(content),
+            after=after,
+        )
+        return await self._settle(knowledge.PUBLISH_SNAPSHOT, snapshot)
+
+    async def _permitted_content(
+        self, data: WithContent, kind: commands.GovernedKind, resource_id: str
+    ) -> bytes:
+        """Return the checked content, once its sender is known to be allowed to bring it."""
+        inline = inline_content(data)
+        question = commands.CheckUpload(
+            workspace_id=data.workspace_id, kind=kind, resource_id=resource_id
+        )
+        await self._settle(knowledge.UPLOAD_PERMISSION, question)
+        content = inline if inline is not None else await self._uploaded(data)
+        await asyncio.to_thread(check_content, data, content)
+        return content
+
+    async def _uploaded(self, data: WithContent) -> bytes:
+        """Return what the sender itself uploaded: a hash alone gives nobody another's bytes."""
+        letter: Letter = self.submission.letter
+        place = upload_place(letter.principal)
+        try:
+            return await self.blobs.get_run(
+                letter.tenant, place, data.content_sha256 or "", limit=self.content_bytes_max
+            )
+        except BlobNotFound as error:
+            message = "there is no such upload of this principal; send it with POST /v1/blobs"
+            raise InvalidSubmission(
+                message, field="data.content_sha256", code="blob_not_found"
+            ) from error
+
+    async def _stored(self, content: bytes) -> str:
+        return await self.blobs.put(self.submission.letter.tenant, content)
+
+    async def _settle(self, command: Command[B, R], body: B) -> R:
+        check_storable(body.model_dump(mode="json"))
+        letter = self.submission.letter
+        key = Key(
+            tenant=letter.tenant,
+            principal=letter.principal,
+            route=ROUTE,
+            idempotency_key=letter.event_id,
+            request_sha256=self.submission.request_sha256,
+        )
+        intent = Intent(
+            key=key,
+            body=body,
+            now=self.executor.clock.now(),
+            token_key=self.executor.token_key,
+            claim=None,
+            traceparent=telemetry.current_traceparent() or self.submission.traceparent,
+        )
+        return await self.executor.settle(command, intent)
