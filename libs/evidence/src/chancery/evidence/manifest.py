@@ -17,6 +17,9 @@ from chancery.kernel.errors import Corrupt
 COLUMNS_MAX: Final = 2000
 PAGES_MAX: Final = 2000
 
+RAW_EXTRACTOR: Final = "text/1"
+"""The extractor that keeps Markdown and plain text as they are: the text is the published bytes."""
+
 
 class AlteredText(Corrupt):
     """A canonical text or part is not the one that its manifest describes."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from chancery.evidence.manifest import RAW_EXTRACTOR
 from chancery.extract.refusals import UnreadableDocument, refusal
 
-PLAIN_TEXT: Final = "text/1"
+PLAIN_TEXT: Final = RAW_EXTRACTOR
 """The identity of this extractor."""
 
 

@@ -10,6 +10,7 @@ from chancery.evidence.record import Malformed
 from chancery.kernel.canonical import parse_json
 from chancery.kernel.errors import Corrupt
 from chancery.verify.composition import composition_check
+from chancery.verify.extractions import extraction_checks
 from chancery.verify.hashes import content_checks, cut_check, receipt_checks, result_checks
 from chancery.verify.quotes import manifest_check, part_check, quote_checks
 from chancery.verify.report import (
@@ -60,6 +61,7 @@ def _checks(bundle: Bundle, trusted: bytes | None, run: Reexecution) -> Iterator
     yield composition_check(bundle)
     yield manifest_check(bundle)
     yield part_check(bundle)
+    yield from extraction_checks(bundle)
     yield from quote_checks(bundle)
     yield from result_checks(bundle)
     yield from value_checks(bundle, run)
