@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -14,9 +12,7 @@ from hypothesis import strategies as st
 
 from chancery.bus.load import Stored
 from chancery.events.authority import RevisionPublished, RevisionWithdrawn, SourceDeclared
-from chancery.events.codec import decode
-from chancery.events.commands import AddMember, CreateWorkspace
-from chancery.events.envelope import SIZE_BYTES_MAX, Event
+from chancery.events.envelope import SIZE_BYTES_MAX
 from chancery.events.intake import (
     TEXT_BYTES_MAX,
     IntakeAccepted,
@@ -26,20 +22,16 @@ from chancery.events.intake import (
     WithdrawalSubmitted,
 )
 from chancery.events.topology import INGESTION_INTAKE, INTAKE, intake_subject
-from chancery.ingestion.domain import access
 from chancery.ingestion.domain.submissions import letter_of, read_submission
 from chancery.ingestion.errors import InvalidSubmission
-from chancery.ingestion.handlers.execution import Executor
-from chancery.ingestion.handlers.intake import Intake, RejectingParking
+from chancery.ingestion.handlers.intake import RejectingParking
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Unavailable
-from chancery.runtime.delivery import Delivery, Received
+from chancery.runtime.delivery import Received
 from chancery.runtime.parking import ParkedMessage
 from chancery.store.blobs import upload_place
-from chancery.testkit.blobs import MemoryBlobs
-from tests.unit.ingestion.memory_log import MemoryLog
 from tests.unit.ingestion.moments import NOW
-from tests.unit.ingestion.test_execution import begun, request
+from tests.unit.ingestion.producing import Edge, binary, cloud_event, opened, structured
 
 TEXT = "Reviews are owned by the platform team."
 SOURCE: Mapping[str, Any] = {"workspace_id": "ws", "source_id": "s1", "title": "Handbook"}
@@ -50,26 +42,6 @@ REVISION: Mapping[str, Any] = {
     "text": TEXT,
 }
 WITHDRAWAL: Mapping[str, Any] = {"workspace_id": "ws", "source_id": "s1"}
-
-
-def cloud_event(type_: str, data: object, **attributes: object) -> dict[str, Any]:
-    return {
-        "specversion": "1.0",
-        "id": "e1",
-        "source": "/desk",
-        "type": type_,
-        "data": data,
-        **attributes,
-    }
-
-
-def structured(event: Mapping[str, object]) -> Received:
-    return Received(json.dumps(event).encode(), {"content-type": "application/cloudevents+json"})
-
-
-def binary(event: Mapping[str, object]) -> Received:
-    headers = {f"ce-{name}": quote(str(event[name])) for name in event if name != "data"}
-    return Received(json.dumps(event["data"]).encode(), headers)
 
 
 def read(received: Received, type_: str = SourceSubmitted.TYPE) -> Any:
@@ -157,88 +129,9 @@ def test_a_text_may_have_128_kib(size: int) -> None:
             read(received, RevisionSubmitted.TYPE)
 
 
-@dataclass(slots=True)
-class MemoryOutcomes:
-    """Keeps what was told; fails the first `failures` times."""
-
-    told: list[Event] = field(default_factory=list[Event])
-    failures: int = 0
-
-    async def tell(self, outcome: Event) -> None:
-        if self.failures:
-            self.failures -= 1
-            message = "away"
-            raise Unavailable(message)
-        if outcome.id not in {each.id for each in self.told}:
-            self.told.append(outcome)
-
-    async def accepted(self, tenant: str, event_id: str) -> tuple[Event, ...]:
-        return tuple(
-            each
-            for each in self.told
-            if isinstance(each.data, IntakeAccepted)
-            and (each.tenant, each.envelope.subject) == (tenant, event_id)
-        )
-
-
-@dataclass(slots=True)
-class Edge:
-    """An intake over memory, with a publisher called desk in the workspace ws."""
-
-    log: MemoryLog
-    executor: Executor
-    intake: Intake
-    outcomes: MemoryOutcomes
-    blobs: MemoryBlobs
-    sent: int = 0
-
-    async def send(
-        self,
-        type_: str,
-        data: Mapping[str, Any],
-        *,
-        event_id: str = "e1",
-        sender: tuple[str, str] = ("default", "desk"),
-        again: bool = False,
-    ) -> Event:
-        """Deliver a submission and return the newest outcome."""
-        self.sent += 0 if again else 1
-        event = cloud_event(type_, data, id=event_id)
-        await self.intake.receive(structured(event), self.delivery(type_, sender))
-        return self.outcomes.told[-1]
-
-    def delivery(self, type_: str, sender: tuple[str, str] = ("default", "desk")) -> Delivery:
-        return Delivery(
-            stream=INTAKE,
-            sequence=self.sent,
-            consumer=INGESTION_INTAKE,
-            subject=intake_subject(*sender, type_),
-            attempt=1,
-            time=NOW,
-            pending=0,
-            message_id=None,
-        )
-
-    def appended(self) -> list[object]:
-        """Return what was appended in the name of a sender, in order."""
-        events = [decode(stored.payload) for stored in self.log.messages]
-        return [each.data for each in events if each.envelope.actor != "admin"]
-
-
 @pytest.fixture
 async def edge() -> Edge:
-    log, outcomes, blobs = MemoryLog(), MemoryOutcomes(), MemoryBlobs()
-    executor = await begun(log)
-    for name in ("ws", "other"):
-        workspace = CreateWorkspace(workspace_id=name, title=name)
-        await executor.execute(access.CREATE_WORKSPACE, request(workspace, key=f"create {name}"))
-    for principal, role in (("desk", "publisher"), ("reading", "reader")):
-        member = AddMember.model_validate(
-            {"workspace_id": "ws", "principal": principal, "role": role}
-        )
-        await executor.execute(access.ADD_MEMBER, request(member, key=principal))
-    intake = Intake(executor, blobs, outcomes, 1024 * 1024)
-    return Edge(log, executor, intake, outcomes, blobs)
+    return await opened()
 
 
 @pytest.mark.req("EV-9")
