@@ -108,13 +108,16 @@ def parse_json(data: bytes | str) -> Json:
         Corrupt: with code `malformed_json` when `data` is no such JSON.
     """
     try:
-        value: Json = json.loads(
-            data, object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant
-        )
+        text = data if isinstance(data, str) else _text_of(data)
+        value: Json = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         message = "the bytes are not valid JSON"
         raise Corrupt(message, code="malformed_json") from error
     return value
+
+
+def _text_of(data: bytes) -> str:
+    return data.decode(json.detect_encoding(data), "surrogatepass")
 
 
 def _unique_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -127,3 +130,6 @@ def _unique_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(name)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant)

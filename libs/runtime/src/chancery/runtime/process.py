@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeGuard, TypeVar
@@ -22,6 +23,9 @@ DONE: Final = 0
 REFUSED: Final = 1
 USAGE: Final = 2
 UNAVAILABLE: Final = 3
+
+GARBAGE_THRESHOLDS: Final = (20_000, 20, 20)
+"""Messages and states hold no cycles: looking for some at every 700th object finds nothing."""
 
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
@@ -48,6 +52,8 @@ def start(
 
 def run(application: Callable[[], Awaitable[None]]) -> int:
     """Run an application's coroutine to its end and return the exit code for how it ended."""
+    gc.freeze()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_awaited(application))

@@ -226,10 +226,18 @@ def _take_event(
         sequence=message.sequence,
         event_type=event.envelope.type,
         event_id=event.id,
-        payload_sha256=sha256_hex(message.payload),
+        payload_sha256=_hash_of(folded, message),
         state=state,
         published=message.sequence if isinstance(event.data, _PUBLICATIONS) else published,
     )
+
+
+def _hash_of(folded: Folded, message: LogMessage) -> str:
+    """Return the hash of a payload, which the digest has taken when it covers the message."""
+    if folded.mark.anchor_sequence == message.sequence:
+        assert folded.mark.anchor_sha256 is not None
+        return folded.mark.anchor_sha256
+    return sha256_hex(message.payload)
 
 
 def _refuse(
