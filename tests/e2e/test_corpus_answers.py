@@ -112,7 +112,6 @@ async def test_status_and_refresh_know_only_exact_eligible_revisions(world: Worl
     reader = await declared(world)
     await world.document("hidden", LAW, access="restricted")
     await item(world, "guide")
-    before = await world.operator.transport.call("GET", f"/v1/workspaces/{world.id}/policy")
     known = await reader.status("Handbook", "law", 1)
     again = await world.desk.corpora.refresh("Handbook", "law", 1)
     missing = [
@@ -125,11 +124,27 @@ async def test_status_and_refresh_know_only_exact_eligible_revisions(world: Worl
     await world.desk.corpora.declare("Handbook", LINE.replace("live(", "normative("))
     narrowed = await problem(world.reader, "GET", place(world, "/status/law/1"))
 
-    assert before.status == 200
     assert (known.source, known.revision, known.state) == ("law", 1, "ready")
     assert again.state in {"ready", "pending"}
     assert {each[:2] for each in missing} == {(404, "source_not_found")}
     assert unrefreshed == missing[0] == narrowed
+
+
+@pytest.mark.req("CL-6")
+async def test_status_and_available_append_nothing_to_the_log(world: World) -> None:
+    corpus = await declared(world)
+    run = await corpus.answer("Handbook", asked())
+    handle = await ended(world, run)
+    before = await world.desk.declare_source("one", "One")
+    for _ in range(3):
+        assert (await corpus.status("Handbook", "law", 1)).state == "ready"
+        assert await corpus.is_available("Handbook", handle)
+        assert not await corpus.is_available("Handbook", None)
+    after = await world.desk.declare_source("two", "Two")
+    shown = await corpus.reconcile("Handbook", str(PAIR["source"]), 3)
+
+    assert after.sequence == before.sequence + 1
+    assert shown.sequence == (await corpus.answer("Handbook", asked())).sequence
 
 
 @pytest.mark.req("CL-12", "CL-13", "CL-14", "CR-6")

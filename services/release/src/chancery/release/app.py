@@ -175,7 +175,7 @@ def _assembled(
         retry=Retrying(gate, runs, conversations),
         questions=Questions(reading),
         knowledge=Knowledge(reading),
-        corpora=Corpora(discloser, conversations),
+        corpora=Corpora(discloser, conversations, runs),
         searching=Searching(gate, reader),
         disclosures=Disclosures(discloser, conversations, bundles),
         rows=RowsOfRun(runs, discloser),

@@ -25,7 +25,7 @@ from chancery.release.handlers.commands import check_policy
 from chancery.release.handlers.disclosing import Discloser
 from chancery.release.handlers.gate import Visitor, not_found, require_member
 from chancery.release.handlers.retrying import posted
-from chancery.release.ports.stores import ConversationStore
+from chancery.release.ports.stores import ConversationStore, RunStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Corpora:
 
     discloser: Discloser
     conversations: ConversationStore
+    runs: RunStore
 
     async def ask(self, request: Request[AskCorpus]) -> RunBegun:
         """Record a question of the caller to a corpus, or return what its pair began before.
@@ -124,7 +125,7 @@ class Corpora:
         return visitor
 
     async def _begun(self, caller: Caller, run_id: str, message: Message) -> RunBegun:
-        run = await self.discloser.runs.read(caller.tenant, run_id)
+        run = await self.runs.read(caller.tenant, run_id)
         if run is None or run.principal != caller.principal:
             detail = "a message has no run"
             raise Corrupt(detail, code="run_damaged")
