@@ -11,7 +11,7 @@ from chancery.client.http import Ask, Chancery
 from chancery.client.knowledge import Draft, Evidence
 from chancery.client.replies import Credential, SealedAnswer
 from chancery.client.workspace import Table, Workspace
-from chancery.events.authority import ColumnPolicy, Measure, Role, RowFilter
+from chancery.events.authority import ColumnPolicy, Measure, Role, RowFilter, Visibility
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import random_id
 from tests.e2e.leaks.people import CAST, Part, Person, Scene, names_of, word_of
@@ -117,7 +117,7 @@ class _Builder:
 
     async def _source(self, desk: Workspace) -> None:
         name, visibility = self.ids["source"], self.part.visibility
-        await desk.declare_source(name, f"On {self.mark('title')}", visibility=self.part.visibility)
+        await desk.declare_source(name, f"On {self.mark('title')}", visibility=visibility)
         text = f"# Pumps\n\nThe {self.mark('text')} pump stands in the hall of {self.word}.\n"
         self.hashes.add(sha256_hex(text.encode()))
         published = await desk.publish_text(name, text)
@@ -139,9 +139,11 @@ class _Builder:
         name, items = self.ids["item"], desk.items
         evidence = (Evidence("source", self.ids["source"], 1),)
         body = f"# Item\n\nThe {self.mark('body')} pump stands in the hall.\n"
+        # What rests on restricted evidence is hidden by that alone.
+        visibility: Visibility = "private" if self.part.visibility == "private" else "workspace"
         first = Draft(title=f"Item {self.mark('item')}", text=body, evidence=evidence,
                       kind=self.mark("kind"), domain=self.mark("domain"), tags=(self.mark("tag"),),
-                      visibility=self.part.visibility)  # fmt: skip
+                      visibility=visibility)  # fmt: skip
         saved = await items.save_draft(name, first)
         self.hashes |= {saved.content_sha256, saved.evidence_sha256}
         await items.publish(name, saved, evidence)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 from chancery.authority.access import visible_to
 from chancery.authority.names import AggregateRef, dataset_ref, source_ref
 from chancery.authority.rights import Actor
-from chancery.authority.states import ResourceState
+from chancery.authority.states import ItemState, ResourceState
 from chancery.events.authority_knowledge import EvidenceRoot, ordered
 from chancery.events.commands_knowledge import EvidenceName
 from chancery.kernel.errors import NotFound
 
 Roots: TypeAlias = Mapping[AggregateRef, ResourceState | None]
-"""The states of what the evidence of a command names."""
+"""The states of what the evidence of a command, or of an item, names."""
+
+_NOBODY: Final = ""
+"""No principal is called so."""
 
 
 def root_ref(workspace_id: str, name: EvidenceName) -> AggregateRef:
@@ -53,6 +57,25 @@ def resolve_evidence(
     return ordered(found)
 
 
+def roots_of(item: ItemState) -> tuple[AggregateRef, ...]:
+    """Return what the newest version of an item rests on, whose reading its own takes."""
+    newest = item.versions[-1:]
+    return tuple(AggregateRef(root.kind, root.key) for each in newest for root in each.evidence)
+
+
+def as_seen(actor: Actor, item: ItemState, roots: Roots) -> ItemState:
+    """Return the item as the actor has to be answered about it.
+
+    Who does not see what its newest version rests on does not see the item: to them it is the
+    private one of somebody else. Whether the evidence still serves makes no difference here, or
+    nobody could put other evidence in the place of withdrawn one.
+    """
+    found = [roots.get(ref) for ref in roots_of(item)]
+    if all(each is not None and _seen(actor, each) for each in found):
+        return item
+    return replace(item, visibility="private", declarer=_NOBODY)
+
+
 def named(
     evidence: Sequence[EvidenceName] | Sequence[EvidenceRoot],
 ) -> frozenset[tuple[str, str, int]]:
@@ -61,5 +84,8 @@ def named(
 
 
 def _usable(actor: Actor, state: ResourceState, revision: int) -> bool:
-    seen = visible_to(actor.state, state, principal_id=actor.principal_id)
-    return seen and not state.withdrawn and revision <= len(state.revisions)
+    return _seen(actor, state) and not state.withdrawn and revision <= len(state.revisions)
+
+
+def _seen(actor: Actor, state: ResourceState) -> bool:
+    return visible_to(actor.state, state, principal_id=actor.principal_id)

@@ -13,6 +13,7 @@ from chancery.authority.names import (
     workspace_ref,
 )
 from chancery.authority.rights import Actor
+from chancery.authority.roots import as_seen, roots_of
 from chancery.authority.states import (
     CorpusState,
     DatasetState,
@@ -31,7 +32,10 @@ from chancery.ingestion.domain.aggregates import Aggregate, Record
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The actor, and the aggregates of one tenant that the command reads."""
+    """The actor, and the aggregates of one tenant that the command reads.
+
+    Of an item, what its newest version rests on is among them.
+    """
 
     actor: Actor
     aggregates: Mapping[AggregateRef, Aggregate]
@@ -61,8 +65,12 @@ class View:
         return self.aggregates[ref].state(DatasetState)
 
     def item(self, ref: AggregateRef) -> ItemState | None:
-        """Return the state of a curated item."""
-        return self.aggregates[ref].state(ItemState)
+        """Return the state of a curated item, as far as the actor may know of it."""
+        item = self.aggregates[ref].state(ItemState)
+        if item is None:
+            return None
+        roots = {each: self.root(each) for each in roots_of(item) if each in self.aggregates}
+        return as_seen(self.actor, item, roots)
 
     def corpus(self, ref: AggregateRef) -> CorpusState | None:
         """Return the state of a corpus."""

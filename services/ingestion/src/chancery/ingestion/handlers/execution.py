@@ -11,7 +11,8 @@ from weakref import WeakValueDictionary
 
 from chancery.authority.names import AggregateRef, Change, principal_ref, tenant_ref
 from chancery.authority.rights import admit, admit_sender
-from chancery.authority.states import PrincipalState, TenantState
+from chancery.authority.roots import roots_of
+from chancery.authority.states import ItemState, PrincipalState, TenantState
 from chancery.authority.wording import check_storable
 from chancery.bus.publish import DuplicateMessages, WrongSequence
 from chancery.events.requests import Message, Request
@@ -103,7 +104,13 @@ class Executor:
 
     async def _view(self, command: Command[B, R], intent: Intent[B]) -> View:
         found = await self.aggregates.load(dict.fromkeys(addresses_of(command, intent)))
-        return view_of(command, intent, found)
+        view, tenant = view_of(command, intent, found), command.tenant(intent)
+        further = [Address(tenant, ref) for ref in _evidence(view)]
+        if not further:
+            return view
+        loaded = await self.aggregates.load(further)
+        roots = {address.ref: aggregate for address, aggregate in loaded.items()}
+        return View(view.actor, {**view.aggregates, **roots})
 
     async def _confirmed(self, command: Command[B, R], intent: Intent[B], view: View) -> int | None:
         """Return the position up to which the view is true, or None when it is out of date."""
@@ -194,6 +201,13 @@ def view_of(command: Command[B, R], intent: Intent[B], found: Mapping[Address, A
     else:
         actor = admit(intent.claim, *states, intent.now)
     return View(actor, {address.ref: found[address] for address in reads})
+
+
+def _evidence(view: View) -> list[AggregateRef]:
+    """Return what the items of a view rest on, as far as it is not in the view."""
+    items = [each.state(ItemState) for ref, each in view.aggregates.items() if ref.kind == "item"]
+    roots = dict.fromkeys(ref for each in items if each is not None for ref in roots_of(each))
+    return [ref for ref in roots if ref not in view.aggregates]
 
 
 def own_records(view: View, intent: Intent[Message]) -> tuple[Record, ...]:
