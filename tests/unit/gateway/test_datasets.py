@@ -97,3 +97,31 @@ async def test_a_file_that_is_no_table_is_refused_by_code_and_field(
 
     told = response.json()
     assert (response.status_code, told["code"], told["field"]) == (422, reason, field)
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize(
+    ("declared", "field"),
+    [
+        ({"columns": {"cost": {"rolse": ["publisher"]}}}, "columns.cost"),
+        (
+            {"row_filters": [{"roles": ["reader"], "column": "a", "allowed": [], "deny": []}]},
+            "row_filters.0",
+        ),
+        ({"measures": [{"name": "n", "aggregate": "count", "filter": {"a": 1}}]}, "measures.0"),
+        ({"columns": {"cost": {"roles": ["publisher"]}}}, None),
+    ],
+)
+async def test_a_misspelled_policy_is_refused_and_not_ignored(
+    declared: dict[str, object], field: str | None
+) -> None:
+    world = World()
+    world.owners.answers["command.ingestion.declare-dataset.v1"] = commands.Outcome(
+        sequence=7, changed=True
+    )
+
+    async with world.client() as client:
+        response = await client.put(DATASET, json={"title": "Orders", **declared})
+
+    assert response.status_code == (200 if field is None else 422)
+    assert response.json().get("field") == field

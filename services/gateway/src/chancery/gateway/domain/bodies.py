@@ -9,7 +9,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from chancery.events import queries
 from chancery.events.authority import (
-    Declaration,
     Language,
     Mode,
     Role,
@@ -17,6 +16,7 @@ from chancery.events.authority import (
     Title,
     Visibility,
 )
+from chancery.events.declarations import WrittenDeclaration
 from chancery.events.envelope import Id, Moment
 from chancery.events.index import ResourceKind
 from chancery.events.queries import QUERY_OFFSET_MAX, QUERY_ROWS_MAX
@@ -122,7 +122,7 @@ class CheckBody(Body):
     end: int | None = Field(default=None, ge=1)
 
 
-class DatasetBody(Declaration, Body):
+class DatasetBody(WrittenDeclaration, Body):
     """A dataset to declare."""
 
     title: Title
