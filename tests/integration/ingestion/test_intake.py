@@ -23,7 +23,15 @@ from chancery.bus.load import last_sequence, read_subject
 from chancery.bus.request import ask
 from chancery.embedded.producers import Invitation, add_producer
 from chancery.events import commands
-from chancery.events.intake import RevisionSubmitted, SourceSubmitted
+from chancery.events.intake import (
+    DatasetSubmitted,
+    DraftSubmitted,
+    PublicationSubmitted,
+    ResourceWithdrawalSubmitted,
+    RevisionSubmitted,
+    SnapshotSubmitted,
+    SourceSubmitted,
+)
 from chancery.events.requests import Message, Request
 from chancery.events.topology import (
     AUTHORITY,
@@ -34,7 +42,9 @@ from chancery.events.topology import (
     intake_subject,
     outcome_subject,
 )
+from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import random_id
+from chancery.store.blobs import open_blobs, upload_place
 from chancery.testkit.nats import NatsAccess
 from chancery.testkit.waiting import eventually
 from tests.integration.ingestion.harness import ADMIN, TOKEN_KEY
@@ -43,6 +53,7 @@ pytestmark = pytest.mark.integration
 
 TENANT = "default"
 TEXT = "Reviews are owned by the platform team, says the edge."
+ITEM = {"kind": "item", "resource_id": "i1"}
 
 
 @pytest.fixture
@@ -131,6 +142,10 @@ def source_event(event_id: str = "e1", **data: object) -> dict[str, Any]:
     }
 
 
+def event_of(event_id: str, type_: str, data: Mapping[str, object]) -> dict[str, Any]:
+    return {"specversion": "1.0", "id": event_id, "source": "/desk", "type": type_, "data": data}
+
+
 async def submit(client: Client, event: Mapping[str, Any], principal: str = "desk") -> int:
     """Publish with an acknowledgement and return the sequence."""
     subject = intake_subject(TENANT, principal, event["type"])
@@ -200,6 +215,54 @@ async def who_holds(access: NatsAccess, text: bytes) -> set[str]:
             for payload in [each.payload async for each in read_subject(admin, stream.name, ">")]
             if text in payload
         }
+
+
+@pytest.mark.req("EV-9")
+@pytest.mark.req("EV-14")
+async def test_a_service_submits_a_dataset_and_an_item_to_their_end(
+    desk: Invitation, nats_access: NatsAccess, tmp_path: Path
+) -> None:
+    blobs = open_blobs((tmp_path / "blobs").as_uri())
+    table, more = b"customer,cost\nada,3\n", "customer,cost\nbob,4\n"
+    foreign = await blobs.put_run(TENANT, upload_place("admin"), b"customer,cost\nzoe,9\n")
+    own = await blobs.put_run(TENANT, upload_place("desk"), table)
+    dataset = {"workspace_id": "ws", "dataset_id": "d1"}
+    csv = {**dataset, "media_type": "text/csv"}
+    draft = {"workspace_id": "ws", "item_id": "i1", "draft_id": "first"}
+    words = {"title": "Costs", "kind": "note", "domain": "works", "text": "Ada costs three."}
+    roots = {"evidence": [{"kind": "dataset", "id": "d1", "revision": 1}]}
+    exact = {"content_sha256": sha256_hex(b"Ada costs three.")}
+    sent = [
+        event_of("k1", DatasetSubmitted.TYPE, {**dataset, "title": "Orders"}),
+        event_of("k2", SnapshotSubmitted.TYPE, {**csv, "content_sha256": foreign}),
+        event_of("k3", SnapshotSubmitted.TYPE, {**csv, "content_sha256": own}),
+        event_of("k4", DraftSubmitted.TYPE, {**draft, **words, **roots}),
+        event_of("k5", PublicationSubmitted.TYPE, {**draft, **exact}),
+        event_of("k6", PublicationSubmitted.TYPE, {**draft, **exact, **roots}),
+        event_of("k7", SnapshotSubmitted.TYPE, {**csv, "text": more, "mode": "append"}),
+        event_of("k8", ResourceWithdrawalSubmitted.TYPE, {"workspace_id": "ws", **ITEM}),
+    ]
+    async with client_of(desk, []) as client, connect(nats_access.url, name="tests") as admin:
+        for event in sent:
+            await submit(client, event)
+        told = {event["id"]: (await outcome(client, event["id"]))["data"] for event in sent}
+        position = (await last_sequence(admin, AUTHORITY)).last
+        for event in sent:
+            await submit(client, event)
+        await submit(client, event_of("end", DatasetSubmitted.TYPE, {}))
+        await outcome(client, "end")
+        again = (await last_sequence(admin, AUTHORITY)).last
+
+    refused = {name: (each["code"], each["field"]) for name, each in told.items() if "code" in each}
+    assert refused == {
+        "k2": ("blob_not_found", "data.content_sha256"),
+        "k5": ("draft_changed", "data.evidence"),
+    }
+    assert [told[name]["revision"] for name in ("k3", "k6", "k7")] == [1, 1, 2]
+    joined = await blobs.get(TENANT, told["k7"]["content_sha256"], limit=1000)
+    assert joined == table + b"bob,4\n"
+    assert told["k6"]["evidence_sha256"] == told["k4"]["evidence_sha256"]
+    assert again == position
 
 
 def foreign_subjects() -> list[str]:
