@@ -61,11 +61,11 @@ async def _outcomes(announcements: Announcements, *keys: str) -> list[Progress |
 async def test_what_comes_while_a_group_is_announced_shares_the_next_one() -> None:
     announcer = SlowAnnouncer()
     announcements = _announcements(announcer)
-    running = asyncio.ensure_future(_outcomes(announcements, "a", "b", "c", "d"))
-    await announcer.begun.wait()
-    announcer.may_go.set()
 
-    await running
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_outcomes(announcements, "a", "b", "c", "d"))
+        await announcer.begun.wait()
+        announcer.may_go.set()
 
     assert announcer.groups == [["a"], ["b", "c", "d"]]
 
@@ -105,15 +105,14 @@ async def test_a_log_that_is_away_is_told_to_all_at_once() -> None:
 async def test_a_delivery_that_is_cut_off_leaves_the_others_their_turn() -> None:
     announcer = SlowAnnouncer()
     announcements = _announcements(announcer)
-    tasks = [asyncio.ensure_future(announcements.announce(_asking(key))) for key in "abc"]
-    await announcer.begun.wait()
-    tasks[0].cancel()
-    announcer.may_go.set()
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(announcements.announce(_asking(key))) for key in "abc"]
+        await announcer.begun.wait()
+        tasks[0].cancel()
+        announcer.may_go.set()
 
-    first, *others = await asyncio.gather(*tasks, return_exceptions=True)
-
-    assert isinstance(first, asyncio.CancelledError)
-    assert all(isinstance(one, Progress) for one in others)
+    assert tasks[0].cancelled()
+    assert all(isinstance(task.result(), Progress) for task in tasks[1:])
 
 
 async def test_room_is_kept_for_a_block_and_one_large_document_always_fits() -> None:

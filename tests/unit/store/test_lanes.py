@@ -55,16 +55,17 @@ async def test_everybody_gets_what_was_made_of_their_own(numbers: list[int], thr
 async def test_what_comes_meanwhile_is_the_next_group() -> None:
     doubling = Doubling(may_go=False)
     lanes = Lanes(doubling, name="test", threads=1)
-    first = asyncio.ensure_future(lanes.do(1))
-    await asyncio.to_thread(doubling.begun.wait, WITHIN_S)
-    rest = asyncio.ensure_future(_all(lanes, [2, 3, 4]))
-    cut_off = asyncio.ensure_future(lanes.do(5))
-    await asyncio.to_thread(lambda: None)
-    cut_off.cancel()
-    doubling.may_go.set()
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(lanes.do(1))
+        await asyncio.to_thread(doubling.begun.wait, WITHIN_S)
+        rest = group.create_task(_all(lanes, [2, 3, 4]))
+        cut_off = group.create_task(lanes.do(5))
+        await asyncio.to_thread(lambda: None)
+        cut_off.cancel()
+        doubling.may_go.set()
 
-    assert await first == 2
-    assert await rest == [4, 6, 8]
+    assert first.result() == 2
+    assert rest.result() == [4, 6, 8]
     assert [sorted(group) for group in doubling.groups] == [[1], [2, 3, 4, 5]]
 
 
