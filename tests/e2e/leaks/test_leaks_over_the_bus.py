@@ -17,7 +17,14 @@ from chancery.bus.accounts import SERVICE_API_PREFIX
 from chancery.bus.connection import Connection
 from chancery.client.http import Chancery
 from chancery.embedded.producers import Invitation, add_producer
-from chancery.events.intake import RevisionSubmitted, SourceSubmitted, WithdrawalSubmitted
+from chancery.events.intake import (
+    PublicationSubmitted,
+    ResourceWithdrawalSubmitted,
+    RevisionSubmitted,
+    SnapshotSubmitted,
+    SourceSubmitted,
+    WithdrawalSubmitted,
+)
 from chancery.events.topology import OUTCOMES, intake_subject, outcome_subject
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import random_id
@@ -29,6 +36,7 @@ from tests.e2e.leaks.trying import marks_in, send
 from tests.e2e.running import System
 
 TENANT = "default"
+NO_HASH = {"content_sha256": "0" * 64}
 UPLOAD = b"The uploaded pump stands in the hall.\n"
 
 
@@ -80,14 +88,25 @@ async def submitted(
     return told
 
 
-def submissions(workspace_id: str, source_id: str) -> list[tuple[str, dict[str, object]]]:
-    """Return what a producer can submit about a source."""
-    named: dict[str, object] = {"workspace_id": workspace_id, "source_id": source_id}
+def submissions(workspace_id: str, ids: Mapping[str, str]) -> list[tuple[str, dict[str, object]]]:
+    """Return what a producer can submit about a source, a dataset and an item."""
+    source: dict[str, object] = {"workspace_id": workspace_id, "source_id": ids["source"]}
+    table = {"workspace_id": workspace_id, "dataset_id": ids["dataset"], "media_type": "text/csv"}
+    draft = {"workspace_id": workspace_id, "item_id": ids["item"], "draft_id": ids["draft"]}
     text = {"media_type": "text/plain", "text": "Any text.\n"}
+    gone = {"workspace_id": workspace_id}
     return [
-        (RevisionSubmitted.TYPE, {**named, **text}),
-        (RevisionSubmitted.TYPE, {**named, "media_type": "text/plain", "content_sha256": "0" * 64}),
-        (WithdrawalSubmitted.TYPE, named),
+        (RevisionSubmitted.TYPE, {**source, **text}),
+        (RevisionSubmitted.TYPE, {**source, "media_type": "text/plain", **NO_HASH}),
+        (WithdrawalSubmitted.TYPE, source),
+        (SnapshotSubmitted.TYPE, {**table, "text": "a\n1\n"}),
+        (SnapshotSubmitted.TYPE, {**table, "text": "a\n1\n", "mode": "append"}),
+        (SnapshotSubmitted.TYPE, {**table, **NO_HASH}),
+        (PublicationSubmitted.TYPE, {**draft, **NO_HASH}),
+        *(
+            (ResourceWithdrawalSubmitted.TYPE, {**gone, "kind": kind, "resource_id": ids[kind]})
+            for kind in ("source", "dataset", "item")
+        ),
     ]
 
 
@@ -103,10 +122,8 @@ async def test_a_submission_about_what_is_foreign_is_told_as_one_about_nothing(
         for owner in (scene.named(number) for number in (11, 10, 16)):
             place, source = owner.ids["ws"], owner.ids["source"]
             missing = here if place == here else nowhere
-            foreign = await all_submitted(client, attacker, submissions(place, source))
-            absent = await all_submitted(
-                client, attacker, submissions(missing, scene.unknown["source"])
-            )
+            foreign = await all_submitted(client, attacker, submissions(place, owner.ids))
+            absent = await all_submitted(client, attacker, submissions(missing, scene.unknown))
             # The sender of a declaration learns that an id is taken, as over HTTP.
             named: dict[str, object] = {"workspace_id": place, "source_id": source, "title": "T"}
             taken = await submitted(client, attacker, SourceSubmitted.TYPE, named)
