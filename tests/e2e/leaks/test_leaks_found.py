@@ -11,8 +11,9 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
+from chancery.client.errors import ProblemError
 from chancery.client.http import Chancery
-from chancery.client.knowledge import Draft
+from chancery.client.knowledge import Draft, Evidence
 from chancery.client.workspace import Table
 from chancery.events.authority import Measure
 from chancery.kernel.canonical import Json
@@ -20,6 +21,7 @@ from tests.e2e.leaks.attempts import Sent
 from tests.e2e.leaks.building import invite
 from tests.e2e.leaks.people import Person, Scene
 from tests.e2e.leaks.trying import Told, levelled, marks_in, send
+from tests.e2e.world import World
 
 LISTS: Final = ("sources", "items")
 VIEWS: Final = ("", "/answer", "/audit", "/bundle", "/events")
@@ -246,6 +248,38 @@ async def test_what_is_added_out_of_sight_changes_no_count(
     after = await counted(http, owner)
     # A source and an item more: the owner's own counts show that there was something to see.
     assert [each.eligible for each in after] == [each.eligible + 2 for each in own]
+
+
+@pytest.mark.req("CR-27", "CR-7")
+async def test_a_draft_on_unseen_evidence_is_not_there_for_other_curators(
+    http: httpx.AsyncClient, world: World
+) -> None:
+    await world.operator.workspace(world.id).add_member(world.reader_name, "curator")
+    await world.document("hidden", "The hidden text.\n", title="Hidden", access="restricted")
+    items, evidence = world.desk.items, (Evidence("source", "hidden", 1),)
+    saved = await items.save_draft("open", Draft(title="Open", text="Open.\n"))
+    await items.publish("open", saved)
+    for item in ("open", "other"):
+        draft = Draft(title="Secret", text="Secret.\n", evidence=evidence)
+        await items.save_draft(item, draft)
+
+    async def told(client: Chancery) -> list[Told]:
+        start, token = f"/v1/workspaces/{world.id}/items", str(client.transport.token)
+        paths = ("", "/open", "/other", "/nothing")
+        return [await send(http, token, "GET", f"{start}{path}") for path in paths]
+
+    curator, publisher = await told(world.reader), await told(world.publisher)
+
+    marks = ("hidden", "other", "secret")
+    assert [marks_in(each.body, marks) for each in curator] == [[]] * len(curator)
+    assert curator[2].plain() == curator[3].plain()
+    assert [marks_in(each.body, ("hidden", "secret")) for each in publisher[1:3]] == [
+        ["hidden", "secret"]
+    ] * 2
+    assert [each.status for each in publisher] == [200, 200, 200, 404]
+    with pytest.raises(ProblemError) as refused:
+        await world.reader.workspace(world.id).items.save_draft("other", Draft(title="T", text="x"))
+    assert refused.value.status == 404
 
 
 async def counted(http: httpx.AsyncClient, person: Person) -> Sequence[Coverage]:

@@ -13,12 +13,13 @@ from chancery.authority.files import decide_delete_file, decide_upload_file
 from chancery.authority.items import (
     DRAFTS_MAX,
     Commit,
+    check_drafting,
     decide_publish_draft,
     decide_save_draft,
     published_as,
 )
 from chancery.authority.names import AggregateRef, Change
-from chancery.authority.roots import Roots, named, resolve_evidence
+from chancery.authority.roots import Roots, as_seen, named, resolve_evidence
 from chancery.authority.states import ItemState, ResourceState
 from chancery.events import commands
 from chancery.events.authority_knowledge import (
@@ -44,6 +45,7 @@ from tests.unit.authority.knowledge import (
     ITEM_STATE,
     NAMES,
     NEW_DRAFT,
+    OPEN_ITEM,
     OPEN_ROOTS,
     PUBLISH,
     SAVE,
@@ -59,6 +61,7 @@ from tests.unit.authority.worlds import (
     SHA,
     SOURCE,
     SOURCE_STATE,
+    WORKSPACE,
     actor,
 )
 
@@ -320,3 +323,33 @@ def test_a_file_id_names_one_file_for_good(wrong: dict[str, object]) -> None:
         with pytest.raises(Conflict) as refused:
             decide_upload_file(ada, file, command)
         assert refused.value.code == "file_exists"
+
+
+UNSEEN: list[tuple[AggregateRef, ResourceState | None]] = [
+    (SOURCE, None),
+    (SOURCE, replace(SOURCE_STATE, visibility="private", declarer="eve")),
+    (DATASET, replace(DATASET_STATE, visibility="restricted", grants=())),
+]
+
+
+@pytest.mark.req("CR-27", "KO-9")
+@pytest.mark.parametrize(("ref", "state"), UNSEEN)
+@pytest.mark.parametrize("item", [OPEN_ITEM, replace(OPEN_ITEM, versions=())])
+def test_an_item_on_unseen_evidence_is_somebody_elses_private_one(
+    ref: AggregateRef, state: ResourceState | None, item: ItemState
+) -> None:
+    seen = as_seen(PAT, item, OPEN_ROOTS)
+    unseen = as_seen(PAT, item, {**OPEN_ROOTS, ref: state})
+
+    assert seen == item
+    assert unseen.visibility == "private"
+    with pytest.raises(NotFound) as refused:
+        check_drafting(PAT, OPEN, unseen, WORKSPACE)
+    assert refused.value.field is None
+
+
+@pytest.mark.req("CR-27")
+def test_an_item_on_withdrawn_evidence_can_be_put_on_other_evidence() -> None:
+    roots = {**OPEN_ROOTS, SOURCE: replace(SOURCE_STATE, withdrawn=True)}
+
+    assert as_seen(PAT, OPEN_ITEM, roots) == OPEN_ITEM

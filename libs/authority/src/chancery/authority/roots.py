@@ -58,16 +58,21 @@ def resolve_evidence(
 
 
 def roots_of(item: ItemState) -> tuple[AggregateRef, ...]:
-    """Return what the newest version of an item rests on, whose reading its own takes."""
-    newest = item.versions[-1:]
-    return tuple(AggregateRef(root.kind, root.key) for each in newest for root in each.evidence)
+    """Return what an item rests on as it is named now: who does not see that does not see it."""
+    described = item.described
+    return () if described is None else evidence_refs(described.evidence)
+
+
+def evidence_refs(evidence: Sequence[EvidenceRoot]) -> tuple[AggregateRef, ...]:
+    """Return the aggregates that evidence is of."""
+    return tuple(AggregateRef(root.kind, root.key) for root in evidence)
 
 
 def as_seen(actor: Actor, item: ItemState, roots: Roots) -> ItemState:
     """Return the item as the actor has to be answered about it.
 
-    Who does not see what its newest version rests on does not see the item: to them it is the
-    private one of somebody else. Whether the evidence still serves makes no difference here, or
+    Who does not see what it rests on does not see the item: to them it is the private one of
+    somebody else. Whether the evidence still serves makes no difference here, or
     nobody could put other evidence in the place of withdrawn one.
     """
     found = [roots.get(ref) for ref in roots_of(item)]

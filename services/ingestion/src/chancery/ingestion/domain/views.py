@@ -34,7 +34,7 @@ from chancery.ingestion.domain.aggregates import Aggregate, Record
 class View:
     """The actor, and the aggregates of one tenant that the command reads.
 
-    Of an item, what its newest version rests on is among them.
+    What an item rests on is among them.
     """
 
     actor: Actor

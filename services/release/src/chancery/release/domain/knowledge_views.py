@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from chancery.authority.names import AggregateRef
 from chancery.authority.states import CorpusState, Draft, FileState, ItemState, Version
 from chancery.events.queries import (
@@ -35,17 +37,17 @@ def item_summary(resource: Resource) -> ItemSummary:
     )
 
 
-def item_view(resource: Resource, *, with_drafts: bool) -> ItemView:
-    """Return an item with its versions; drafts only for who may edit them."""
+def item_view(resource: Resource, *, drafts: Mapping[str, Draft]) -> ItemView:
+    """Return an item with its versions, and those of its drafts that are for the caller."""
     state = resource.state
     assert isinstance(state, ItemState)
-    drafts = sorted(state.drafts.items(), key=lambda one: one[1].number) if with_drafts else []
+    ordered = sorted(drafts.items(), key=lambda one: one[1].number)
     return ItemView(
         item=item_summary(resource),
         native_workspace_id=state.native_workspace_id,
         native_item_id=state.native_item_id,
         versions=tuple(_version(number, each) for number, each in enumerate(state.versions, 1)),
-        drafts=tuple(_draft(name, each) for name, each in drafts),
+        drafts=tuple(_draft(name, each) for name, each in ordered),
     )
 
 

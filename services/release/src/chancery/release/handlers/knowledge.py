@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from chancery.authority.access import has_right, role_in
 from chancery.authority.names import AggregateRef, corpus_ref, source_ref, workspace_ref
+from chancery.authority.roots import roots_of
 from chancery.authority.states import CorpusState, ItemState
 from chancery.events.corpora import OfRecord, RecordStatus
 from chancery.events.queries import (
@@ -29,7 +30,12 @@ from chancery.release.domain.knowledge_views import (
 )
 from chancery.release.domain.views import pinned_revision
 from chancery.release.handlers.gate import Visitor, not_found, require_member
-from chancery.release.handlers.reading import Reading, is_readable, readable_versions
+from chancery.release.handlers.reading import (
+    Reading,
+    is_readable,
+    readable_drafts,
+    readable_versions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class Knowledge:
         state = resource.state
         if not isinstance(state, ItemState) or not _is_shown(resource, known, curates=curates):
             raise not_found("item")
-        view = item_view(resource, with_drafts=curates)
+        view = item_view(resource, drafts=readable_drafts(state, known) if curates else {})
         numbers = readable_versions(state, known)
         versions = tuple(each for each in view.versions if each.version in numbers)
         return view.model_copy(update={"versions": versions})
@@ -126,10 +132,10 @@ def _curates(visitor: Visitor, workspace_id: str) -> bool:
 
 
 def _is_shown(resource: Resource, known: frozenset[AggregateRef], *, curates: bool) -> bool:
-    """Tell whether an item is known to a reader: by a version, and before one to curators only."""
+    """Tell whether an item is known: by its version, before one to curators by its draft."""
     state = resource.state
     if not isinstance(state, ItemState):
         return False
     if not state.versions:
-        return curates
+        return curates and known.issuperset(roots_of(state))
     return len(state.versions) in readable_versions(state, known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -16,7 +16,8 @@ from chancery.authority.names import (
     tenant_ref,
     workspace_ref,
 )
-from chancery.authority.states import FileState, ItemState, TenantState, WorkspaceState
+from chancery.authority.roots import evidence_refs
+from chancery.authority.states import Draft, FileState, ItemState, TenantState, WorkspaceState
 from chancery.events.index import ResourceKind
 from chancery.events.queries import OfResource
 from chancery.events.requests import Request
@@ -58,13 +59,13 @@ class Reading:
     async def known_roots(
         self, visitor: Visitor, workspace_id: str, items: Iterable[Resource]
     ) -> frozenset[AggregateRef]:
-        """Return those evidence roots of any version of `items` that the caller may read."""
+        """Return those evidence roots of any version or draft that the caller may read."""
+        states = [each.state for each in items if isinstance(each.state, ItemState)]
         wanted = {
-            AggregateRef(root.kind, root.key)
-            for each in items
-            if isinstance(each.state, ItemState)
-            for version in each.state.versions
-            for root in version.evidence
+            ref
+            for state in states
+            for each in (*state.versions, *state.drafts.values())
+            for ref in evidence_refs(each.evidence)
         }
         if not wanted:
             return frozenset()
@@ -78,8 +79,17 @@ def readable_versions(item: ItemState, known: frozenset[AggregateRef]) -> Sequen
     return [
         number
         for number, version in enumerate(item.versions, start=1)
-        if known.issuperset(AggregateRef(root.kind, root.key) for root in version.evidence)
+        if known.issuperset(evidence_refs(version.evidence))
     ]
+
+
+def readable_drafts(item: ItemState, known: frozenset[AggregateRef]) -> Mapping[str, Draft]:
+    """Return the drafts whose whole evidence is among the `known` roots, by id."""
+    return {
+        draft_id: draft
+        for draft_id, draft in item.drafts.items()
+        if known.issuperset(evidence_refs(draft.evidence))
+    }
 
 
 def resource_ref(body: OfResource) -> AggregateRef:
