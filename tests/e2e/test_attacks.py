@@ -41,7 +41,11 @@ BODIES: Mapping[str, Mapping[str, object]] = {
 }
 NAMES = ("ws", "source", "dataset", "run", "conversation", "credential")
 UNKNOWN = dict.fromkeys(NAMES, "nothing-here")
-ELSE = {"number": "1", "principal": "somebody", "grantee": "somebody"}
+MORE = ("item", "draft", "corpus", "file", "part", "group", "revision")
+"""What stays unknown here; tests/e2e/leaks tries these too, from all sides."""
+ELSE = {"number": "1", "principal": "somebody", "grantee": "somebody"} | dict.fromkeys(
+    MORE, "nothing-here"
+)
 
 
 class Surface(BaseModel):
@@ -127,7 +131,8 @@ async def test_no_route_tells_a_stranger_what_exists(system: System, world: Worl
     assert await compare(foreign_admin, found, secret) == []
     # What was there is there still, and is told to whom it belongs.
     assert (await secret.owner.run(secret.real["run"]))["state"] == "sealed"
-    reads = [each for each in found if each[0] == "GET"]
+    kept = [each for each in found if not any(f"{{{name}}}" in each[1] for name in MORE)]
+    reads = [each for each in kept if each[0] == "GET"]
     assert len(await compare(secret.owner, reads, secret)) == len(reads)
 
 
