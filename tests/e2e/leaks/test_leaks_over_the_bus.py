@@ -18,6 +18,12 @@ from chancery.bus.connection import Connection
 from chancery.client.http import Chancery
 from chancery.embedded.producers import Invitation, add_producer
 from chancery.events.intake import (
+    MODELS,
+    DatasetSubmitted,
+    DocumentSubmitted,
+    DraftSubmitted,
+    IntakeAccepted,
+    IntakeRejected,
     PublicationSubmitted,
     ResourceWithdrawalSubmitted,
     RevisionSubmitted,
@@ -29,7 +35,7 @@ from chancery.events.topology import OUTCOMES, intake_subject, outcome_subject
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import random_id
 from chancery.testkit.waiting import eventually
-from tests.e2e.leaks.attempts import Sent
+from tests.e2e.leaks.attempts import Ids, Sent
 from tests.e2e.leaks.building import invite
 from tests.e2e.leaks.people import Person, Scene
 from tests.e2e.leaks.trying import marks_in, send
@@ -88,26 +94,44 @@ async def submitted(
     return told
 
 
-def submissions(workspace_id: str, ids: Mapping[str, str]) -> list[tuple[str, dict[str, object]]]:
-    """Return what a producer can submit about a source, a dataset and an item."""
-    source: dict[str, object] = {"workspace_id": workspace_id, "source_id": ids["source"]}
-    table = {"workspace_id": workspace_id, "dataset_id": ids["dataset"], "media_type": "text/csv"}
-    draft = {"workspace_id": workspace_id, "item_id": ids["item"], "draft_id": ids["draft"]}
-    text = {"media_type": "text/plain", "text": "Any text.\n"}
-    gone = {"workspace_id": workspace_id}
+def submissions(ids: Ids) -> list[tuple[str, dict[str, object]]]:
+    """Return what a producer can submit about things that are there."""
+    place: dict[str, object] = {"workspace_id": ids["ws"]}
+    source = {**place, "source_id": ids["source"]}
+    dataset = {**place, "dataset_id": ids["dataset"]}
+    draft = {**place, "item_id": ids["item"], "draft_id": ids["draft"]}
+    plain, csv = {"media_type": "text/plain"}, {"media_type": "text/csv"}
     return [
-        (RevisionSubmitted.TYPE, {**source, **text}),
-        (RevisionSubmitted.TYPE, {**source, "media_type": "text/plain", **NO_HASH}),
+        (RevisionSubmitted.TYPE, {**source, **plain, "text": "Any text.\n"}),
+        (RevisionSubmitted.TYPE, {**source, **plain, "content_sha256": "0" * 64}),
+        (DocumentSubmitted.TYPE, {**source, **plain, "text": "Any text.\n"}),
+        (SnapshotSubmitted.TYPE, {**dataset, **csv, "text": "a,b\n1,2\n"}),
+        (SnapshotSubmitted.TYPE, {**dataset, **csv, "text": "a,b\n1,2\n", "mode": "append"}),
+        (PublicationSubmitted.TYPE, {**draft, "content_sha256": "0" * 64}),
         (WithdrawalSubmitted.TYPE, source),
-        (SnapshotSubmitted.TYPE, {**table, "text": "a\n1\n"}),
-        (SnapshotSubmitted.TYPE, {**table, "text": "a\n1\n", "mode": "append"}),
-        (SnapshotSubmitted.TYPE, {**table, **NO_HASH}),
-        (PublicationSubmitted.TYPE, {**draft, **NO_HASH}),
         *(
-            (ResourceWithdrawalSubmitted.TYPE, {**gone, "kind": kind, "resource_id": ids[kind]})
+            (ResourceWithdrawalSubmitted.TYPE, {**place, "kind": kind, "resource_id": ids[kind]})
             for kind in ("source", "dataset", "item")
         ),
     ]
+
+
+def makings(ids: Ids) -> list[tuple[str, dict[str, object]]]:
+    """Return submissions that make what is not there; their sender learns that an id is taken."""
+    named: dict[str, object] = {"workspace_id": ids["ws"], "title": "T"}
+    draft = {"item_id": ids["item"], "draft_id": ids["draft"], "kind": "k", "domain": "d"}
+    return [
+        (SourceSubmitted.TYPE, {**named, "source_id": ids["source"]}),
+        (DatasetSubmitted.TYPE, {**named, "dataset_id": ids["dataset"]}),
+        (DraftSubmitted.TYPE, {**named, **draft, "text": "Any text.\n"}),
+    ]
+
+
+def test_every_type_of_submission_is_tried(scene: Scene) -> None:
+    tried = {kind for kind, _ in (*submissions(scene.unknown), *makings(scene.unknown))}
+    outcomes = {IntakeAccepted.TYPE, IntakeRejected.TYPE}
+
+    assert tried == {model.TYPE for model in MODELS} - outcomes
 
 
 @pytest.mark.req("KO-9", "CR-7")
@@ -115,21 +139,17 @@ async def test_a_submission_about_what_is_foreign_is_told_as_one_about_nothing(
     system: System, scene: Scene
 ) -> None:
     attacker = scene.named(12)
-    here, nowhere = attacker.ids["ws"], scene.unknown["ws"]
     marks = scene.foreign_marks(attacker)
 
     async with producer(await invited(system, attacker)) as client:
         for owner in (scene.named(number) for number in (11, 10, 16)):
-            place, source = owner.ids["ws"], owner.ids["source"]
-            missing = here if place == here else nowhere
-            foreign = await all_submitted(client, attacker, submissions(place, owner.ids))
-            absent = await all_submitted(client, attacker, submissions(missing, scene.unknown))
-            # The sender of a declaration learns that an id is taken, as over HTTP.
-            named: dict[str, object] = {"workspace_id": place, "source_id": source, "title": "T"}
-            taken = await submitted(client, attacker, SourceSubmitted.TYPE, named)
-            told = [*foreign, taken]
+            here = {"ws": owner.ids["ws"]} if owner.part.place == "hall" else {}
+            missing = submissions({**scene.unknown, **here})
+            foreign = await all_submitted(client, attacker, submissions(owner.ids))
+            absent = await all_submitted(client, attacker, missing)
+            told = [*foreign, *await all_submitted(client, attacker, makings(owner.ids))]
 
-            assert {each["type"] for each in told} == {"chancery.intake.rejected.v1"}
+            assert [each["type"] for each in told] == [IntakeRejected.TYPE] * len(told)
             assert marks_in(json.dumps([verdict(each) for each in told]), marks) == []
             assert [verdict(each) for each in foreign] == [verdict(each) for each in absent]
 
@@ -163,7 +183,7 @@ async def test_a_hash_gives_nobody_the_upload_of_another(
 
     assert [verdict(each) for each in told] == [verdict(told[0])] * len(hashes)
     assert told[0]["data"]["code"] == "blob_not_found"
-    assert mine["type"] == "chancery.intake.accepted.v1"
+    assert mine["type"] == IntakeAccepted.TYPE
 
 
 async def published_as(client: Client, person: Person, sha256: str) -> dict[str, Any]:
@@ -210,7 +230,7 @@ async def test_a_producer_neither_sends_for_others_nor_hears_what_they_send(
         told = await submitted(victim, owner, SourceSubmitted.TYPE, title)
         assert await eventually(lambda: bool(outcomes), within_s=20)
 
-    assert told["type"] == "chancery.intake.accepted.v1"
+    assert told["type"] == IntakeAccepted.TYPE
     assert heard == []
     # Producers of a tenant hear that others have submitted: by whom, and nothing of what.
     planted = {*owner.flavours.values(), owner.ids["source"], owner.ids["ws"]}
