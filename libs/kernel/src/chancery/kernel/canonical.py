@@ -62,7 +62,7 @@ def _is_plain(value: Json) -> bool:
         else:
             inside = [each]
         kinds = set(map(type, inside))
-        if int in kinds and not all(map(_is_safe, inside)):
+        if int in kinds and not _are_safe([each for each in inside if type(each) is int]):
             return False
         if not kinds <= _PLAIN:
             return False
@@ -79,8 +79,8 @@ def _has_plain_keys(value: Mapping[str, Json]) -> bool:
         return False
 
 
-def _is_safe(value: Json) -> bool:
-    return type(value) is not int or -SAFE_INTEGER_MAX <= value <= SAFE_INTEGER_MAX
+def _are_safe(integers: Sequence[int]) -> bool:
+    return min(integers) >= -SAFE_INTEGER_MAX and max(integers) <= SAFE_INTEGER_MAX
 
 
 def sha256_hex(data: bytes) -> str:
