@@ -12,6 +12,7 @@ from chancery.events.commands import (
     ChangeServing,
     CheckUpload,
     IssueCredential,
+    RemoveMember,
     RevokeCredential,
 )
 from chancery.events.requests import Caller
@@ -129,6 +130,28 @@ async def test_an_admin_ends_a_grant_and_withdraws_what_only_its_publisher_saw(
             await desk.send(knowledge.RESTORE, serving, caller=ada)
 
         assert [each.changed for each in (revoked, again, withdrawn)] == [True, False, True]
+
+
+@pytest.mark.req("CR-27")
+async def test_a_workspace_whose_last_admin_left_is_opened_again_and_read_by_no_administrator(
+    provisioned_nats_url: str,
+) -> None:
+    async with open_desk(provisioned_nats_url) as desk:
+        await declare(desk)
+        await desk.send(knowledge.PUBLISH_REVISION, revision(1))
+        leaving = RemoveMember(workspace_id="ws", principal=desk.caller.principal)
+        await desk.send(access.REMOVE_MEMBER, leaving)
+        issued = await desk.send(access.ISSUE_CREDENTIAL, IssueCredential(principal="ada"))
+
+        added = AddMember(workspace_id="ws", principal="ada", role="admin")
+        opened = await desk.send(access.ADD_MEMBER, added)
+
+        assert opened.changed
+        upload = CheckUpload(workspace_id="ws", kind="source", resource_id="handbook")
+        with pytest.raises(NotFound):
+            await desk.send(knowledge.UPLOAD_PERMISSION, upload)
+        allowed = await desk.send(knowledge.UPLOAD_PERMISSION, upload, caller=caller_of(issued))
+        assert not allowed.changed
 
 
 async def test_upload_permission_decides_like_publishing_and_writes_nothing(

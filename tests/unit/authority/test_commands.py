@@ -146,18 +146,19 @@ def test_a_command_needs_its_role_and_every_higher_one_has_it(
 
 
 @pytest.mark.req("KO-9", "CR-7")
-@pytest.mark.parametrize(("_name", "_least", "decide"), IN_WORKSPACE, ids=NAMES)
+@pytest.mark.parametrize(("name", "_least", "decide"), IN_WORKSPACE, ids=NAMES)
 def test_no_member_learns_whether_a_workspace_exists(
-    _name: str, _least: Role, decide: Decide
+    name: str, _least: Role, decide: Decide
 ) -> None:
     administrator = actor(None, tenant_admin=True)
+    lets_in = name == "add member"
     refusals: list[NotFound] = []
     for who, workspace in (
         (actor(None), OPEN),
         (actor(None), CLOSED),
         (actor(None), None),
         (actor("admin"), None),
-        (administrator, OPEN),
+        (administrator, None if lets_in else OPEN),
     ):
         with pytest.raises(NotFound) as refused:
             decide(who, workspace)
@@ -268,6 +269,21 @@ def test_members_get_leave_and_change_roles() -> None:
     )
     assert decide_remove_member(admin, OPEN, None, REMOVAL) == ()
     assert decide_remove_member(admin, OPEN, PrincipalState(), REMOVAL) == ()
+
+
+def test_a_tenant_administrator_lets_anybody_into_an_open_workspace_and_does_nothing_else() -> None:
+    who = actor(None, tenant_admin=True)
+    added = (Change(principal_ref("bob"), events.MemberAdded(workspace_id="ws", role="reader")),)
+
+    assert decide_add_member(who, OPEN, None, MEMBER) == added
+    assert decide_add_member(actor("reader", tenant_admin=True), OPEN, None, MEMBER) == added
+    with pytest.raises(Rejected) as refused:
+        decide_add_member(who, CLOSED, None, MEMBER)
+    assert refused.value.code == "workspace_closed"
+    with pytest.raises(NotFound):
+        decide_remove_member(who, OPEN, PRINCIPAL, REMOVAL)
+    with pytest.raises(NotPermitted):
+        decide_add_member(actor("publisher"), OPEN, None, MEMBER)
 
 
 @pytest.mark.req("CL-17")

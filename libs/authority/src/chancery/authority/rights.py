@@ -102,10 +102,22 @@ def require_role(
     if not has_right(role, least):
         message = f"this needs the role {least} in the workspace"
         raise NotPermitted(message)
+    require_open(workspace)
+    return role
+
+
+def require_open(workspace: WorkspaceState | None) -> None:
+    """Refuse a workspace that does not exist, or takes no command any more.
+
+    Raises:
+        NotFound: as for a workspace that the actor does not see.
+        Rejected: with code `workspace_closed`.
+    """
+    if workspace is None:
+        raise no_workspace()
     if workspace.closed:
         message = "the workspace is closed; create another one"
         raise Rejected(message, field="workspace_id", code="workspace_closed")
-    return role
 
 
 def require_visible(actor: Actor, resource: Readable) -> None:

@@ -10,6 +10,7 @@ from chancery.authority.policies import NO_POLICY
 from chancery.authority.rights import (
     Actor,
     no_workspace,
+    require_open,
     require_role,
     require_tenant_admin,
 )
@@ -88,11 +89,17 @@ def decide_add_member(
 ) -> tuple[Change, ...]:
     """Give any principal a role; `principal` need not exist before.
 
+    A tenant administrator may do so in any open workspace, so that one whose last admin left is
+    not lost; the act stands on the log, and lets only its principal read.
+
     Raises:
         NotFound: for a workspace that the actor does not see.
-        NotPermitted: unless the actor is its admin.
+        NotPermitted: unless the actor is its admin or administers the tenant.
     """
-    require_role(actor, command.workspace_id, workspace, "admin")
+    if actor.state.tenant_admin:
+        require_open(workspace)
+    else:
+        require_role(actor, command.workspace_id, workspace, "admin")
     before = None if principal is None else role_in(principal, command.workspace_id)
     if before == command.role:
         return ()
