@@ -14,6 +14,7 @@ from chancery.client.command.config import redacted
 from chancery.client.command.items import NothingToPublish, find_items, source_id
 from chancery.client.command.narration import TerminalNarrator
 from chancery.client.command.output import exit_code, speaking, tell_error, visible
+from chancery.client.command.server import entering
 from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
 from chancery.client.demo.telling import Step
 from chancery.client.errors import Problem, ProblemError, Unreachable
@@ -159,3 +160,24 @@ def test_a_story_is_plain_where_there_is_no_terminal_and_content_is_no_markup() 
     assert "   | [red]one\ufffd[31m[/red]\n   | two\n" in told
     assert "\x1b" not in told
     assert "Not as expected: step: it differs" in told
+
+
+@pytest.mark.parametrize(
+    ("code", "field", "is_of_workspace"),
+    [
+        ("workspace_not_found", None, True),
+        ("not_found", "workspace_id", True),
+        ("not_found", "evidence.0", False),
+        ("source_not_found", None, False),
+    ],
+)
+def test_only_a_workspace_that_is_not_found_is_told_as_one(
+    code: str, field: str | None, is_of_workspace: bool
+) -> None:
+    problem = ProblemError(Problem(status=404, code=code, field=field, detail="no such thing"))
+
+    with pytest.raises(ChanceryError) as told, entering("desk"):
+        raise problem
+
+    assert (told.value.code == "workspace_not_found") is is_of_workspace
+    assert (told.value is not problem) is is_of_workspace

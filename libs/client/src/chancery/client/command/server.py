@@ -32,15 +32,15 @@ class UnknownWorkspace(NotFound):
 
 @contextmanager
 def entering(workspace_id: str) -> Generator[None]:
-    """Say of a workspace that is not found how it comes about.
+    """Say of a workspace that is not found how it comes about; any other 404 is told as it is.
 
     Raises:
-        UnknownWorkspace: in place of a 404.
+        UnknownWorkspace: in place of the 404 of a workspace.
     """
     try:
         yield
     except ProblemError as error:
-        if error.status != HTTPStatus.NOT_FOUND:
+        if not _is_of_workspace(error):
             raise
         message = (
             f"there is no workspace {workspace_id} that you are a member of; "
@@ -48,3 +48,9 @@ def entering(workspace_id: str) -> Generator[None]:
             f"`chancery member add PRINCIPAL -w {workspace_id}` lets others in"
         )
         raise UnknownWorkspace(message, field="--workspace") from error
+
+
+def _is_of_workspace(error: ProblemError) -> bool:
+    """Tell a workspace that is not found from whatever else is not; writes name it by the field."""
+    of_workspace = error.code == UnknownWorkspace.code or error.field == "workspace_id"
+    return error.status == HTTPStatus.NOT_FOUND and of_workspace
