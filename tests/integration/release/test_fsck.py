@@ -264,6 +264,19 @@ async def test_a_cut_without_a_release_is_only_counted(lab: Lab) -> None:
     assert found.counts["cuts_without_release"] == 1
 
 
+async def test_a_release_that_only_the_log_knows_is_a_finding_and_its_cut_not_harmless(
+    lab: Lab,
+) -> None:
+    found = await lab.damaged("release", "DELETE FROM release.release")
+
+    assert found.codes == ("release_missing",)
+    where = found.findings[0]["where"]
+    assert isinstance(where, Mapping)
+    assert (where["tenant"], where["run_id"]) == (TENANT, lab.run_id)
+    assert (found.counts["releases"], found.counts["cuts_without_release"]) == (0, 0)
+    assert (await lab.examine()).codes == ()
+
+
 async def test_what_is_away_is_no_finding(lab: Lab) -> None:
     away = lab.settings.model_copy(update={"nats_url": "nats://127.0.0.1:1"})
 
@@ -354,6 +367,7 @@ def test_every_code_has_a_positive_control() -> None:
         "cut_differs",
         "release_event_missing",
         "release_event_differs",
+        "release_missing",
     }
 
     assert here | elsewhere == set(REMEDIES)

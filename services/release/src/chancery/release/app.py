@@ -51,6 +51,7 @@ from chancery.release.handlers.ending import Ending
 from chancery.release.handlers.event_rows import RowsOfRun
 from chancery.release.handlers.fsck import Fsck
 from chancery.release.handlers.fsck_log import CheckLogs
+from chancery.release.handlers.fsck_published import CheckPublished
 from chancery.release.handlers.fsck_releases import CheckReleases
 from chancery.release.handlers.fsck_serving import CheckServing
 from chancery.release.handlers.gate import Gate
@@ -297,6 +298,7 @@ async def examine(settings: ReleaseSettings, depth: Depth, say: Say) -> Report:
             records=records,
             logs=CheckLogs(records, logs, refolds, depth.patience_s),
             releases=CheckReleases(records, logs),
+            published=CheckPublished(records, logs),
             serving=CheckServing(records, logs, blobs, SystemClock(), depth.pending_s),
             patience_s=depth.patience_s,
             say=say,

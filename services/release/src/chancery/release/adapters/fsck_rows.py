@@ -17,7 +17,7 @@ from chancery.kernel.ids import derived_id
 from chancery.release.adapters.index_rows import parse_entry
 from chancery.release.adapters.table_sets import count_waiting, read_table_sets
 from chancery.release.domain.held import HeldRelease, SignedReceipt
-from chancery.release.ports.fsck import OutboxState, Serving
+from chancery.release.ports.fsck import OutboxState, ReleaseName, Serving
 from chancery.release.ports.table_sets import TableSet
 from chancery.store.pool import Connection, translate_errors
 from chancery.store.queries import load_queries
@@ -49,6 +49,17 @@ class FsckRows:
         while heads := await self._rows("page_releases", *after, PAGE):
             yield await self._held(heads)
             after = (heads[-1]["tenant"], heads[-1]["release_id"])
+
+    async def named(self, names: Sequence[ReleaseName]) -> frozenset[ReleaseName]:
+        """Return which of these releases there are."""
+        tenants, ids = [each.tenant for each in names], [each.release_id for each in names]
+        rows = await self._rows("named_releases", tenants, ids)
+        return frozenset(ReleaseName(row["tenant"], row["release_id"]) for row in rows)
+
+    async def count_cuts(self, places: Sequence[tuple[str, int]]) -> int:
+        """Return how many of these places of tenants hold a cut of the live projection."""
+        tenants, sequences = [each[0] for each in places], [each[1] for each in places]
+        return (await self._rows("count_cuts", tenants, sequences))[0][0]
 
     async def count_serving(self) -> int:
         """Return how many revisions serve."""

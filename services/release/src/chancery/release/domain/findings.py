@@ -44,6 +44,10 @@ REMEDIES: Final[Mapping[str, tuple[str, str]]] = {
         "a release was never published, and does not wait to be",
         "restore the NATS store, or replay the outbox",
     ),
+    "release_missing": (
+        "the log names a release that the database does not hold",
+        "the database was lost or is older than the log: restore its newest backup",
+    ),
     "release_event_differs": ("the published event names another receipt", _RESTORE),
     "outbox_stuck": (
         "events wait in the outbox and none moves",

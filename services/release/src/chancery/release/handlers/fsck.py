@@ -10,6 +10,7 @@ from typing import Final
 from chancery.kernel.canonical import Json
 from chancery.release.domain.findings import Report
 from chancery.release.handlers.fsck_log import CheckLogs
+from chancery.release.handlers.fsck_published import CheckPublished
 from chancery.release.handlers.fsck_releases import CheckReleases
 from chancery.release.handlers.fsck_serving import CheckServing
 from chancery.release.handlers.projections import Say
@@ -25,6 +26,7 @@ class Fsck:
     records: Records
     logs: CheckLogs
     releases: CheckReleases
+    published: CheckPublished
     serving: CheckServing
     patience_s: float
     say: Say
@@ -39,6 +41,7 @@ class Fsck:
         report, told = Report(), _Progress(self.say, self.now)
         await self.logs.run(report, told.tell, deep=deep)
         await self.releases.run(report, told.tell)
+        await self.published.run(report, told.tell)
         await self.serving.run(report, told.tell, deep=deep)
         await self._check_outbox(report)
         for name, amount in (await self.records.counts()).items():

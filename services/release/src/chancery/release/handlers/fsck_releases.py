@@ -91,7 +91,7 @@ class CheckReleases:
     async def _check_event(self, report: Report, held: HeldRelease) -> None:
         subject = release_subject(held.tenant, held.run_id, held.kind)
         async for stored in self.logs.subject(RELEASES, subject):
-            data = _ended(stored.payload)
+            data = ended(stored.payload)
             if data is not None and data.release_id == held.release_id:
                 if held.receipt is not None and data.receipt_sha256 != held.receipt.sha256:
                     report.find("release_event_differs", **held.where)
@@ -116,7 +116,8 @@ def _names(payload: bytes, held: HeldRelease, receipt: Receipt) -> bool:
     return core_hash(receipt.core, salts) == data.core_sha256
 
 
-def _ended(payload: bytes) -> ReleaseSealed | ReleaseRefused | None:
+def ended(payload: bytes) -> ReleaseSealed | ReleaseRefused | None:
+    """Return what an event of RELEASES says, None when it cannot be read."""
     try:
         data = decode(payload).data
     except Corrupt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from chancery.bus.load import Stored, StreamState
 from chancery.release.domain.held import HeldRelease
@@ -13,6 +13,13 @@ from chancery.release.ports.table_sets import ProjectionName, TableSet
 
 Told: TypeAlias = Callable[[str, int, int], None]
 """Takes the name of a check, how far it is, and of how many (0 when nobody can tell)."""
+
+
+class ReleaseName(NamedTuple):
+    """What a release is called, and whose it is."""
+
+    tenant: str
+    release_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,14 @@ class Records(Protocol):
 
     def releases(self) -> AsyncIterator[Sequence[HeldRelease]]:
         """Yield all releases, page by page."""
+        ...
+
+    async def named(self, names: Sequence[ReleaseName]) -> frozenset[ReleaseName]:
+        """Return which of these releases there are."""
+        ...
+
+    async def count_cuts(self, places: Sequence[tuple[str, int]]) -> int:
+        """Return how many of these places of tenants hold a cut of the live projection."""
         ...
 
     async def count_serving(self) -> int:

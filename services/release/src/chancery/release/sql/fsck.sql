@@ -19,6 +19,20 @@ LEFT JOIN release.release_key AS k ON k.tenant = r.tenant AND k.release_id = r.r
 WHERE (r.tenant, r.release_id) > ($1, $2)
 ORDER BY r.tenant, r.release_id LIMIT $3;
 
+-- name: named_releases
+-- Which of these releases there are.
+SELECT r.tenant, r.release_id
+FROM unnest($1::text[], $2::text[]) AS u (tenant, release_id)
+JOIN release.release AS r ON r.tenant = u.tenant AND r.release_id = u.release_id;
+
+-- name: count_cuts
+-- How many cuts of the live set are at these places.
+SELECT count(*) FROM release.live_set AS l
+JOIN release.cut AS c ON c.table_set = l.table_set
+JOIN unnest($1::text[], $2::bigint[]) AS u (tenant, sequence)
+  ON u.tenant = c.tenant AND u.sequence = c.sequence
+WHERE l.projection = 'authority';
+
 -- name: read_sets_of
 -- The read sets of some releases.
 SELECT t.tenant, t.release_id, t.kind, t.id, t.sequence
