@@ -154,6 +154,7 @@ async def test_rlm_starts_a_run_of_its_own_mode(world: World) -> None:
         ({"filters": {"author": "Ada"}}, "filters.author"),
         ({"bounds": {"min_sources": 3, "max_sources": 2}}, "bounds"),
         ({"bounds": {"max_duration_s": 601}}, "bounds.max_duration_s"),
+        ({"bounds": {"max_source": 2}}, "bounds.max_source"),
     ],
 )
 async def test_a_wrong_field_is_refused_by_name(

@@ -102,6 +102,7 @@ async def test_a_failed_check_of_availability_is_a_failure_and_neither_answer() 
         ({"max_sources": 13}, "max_sources"),
         ({"min_sources": 0}, "min_sources"),
         ({"bounds": {}}, "bounds"),
+        ({"max_source": 2}, "max_source"),
     ],
 )
 async def test_bounds_that_do_not_go_together_are_named(

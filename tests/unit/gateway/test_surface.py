@@ -207,6 +207,7 @@ async def test_a_revision_may_be_sent_in_three_forms(world: World, form: str) ->
         ({"question": "x" * 4001}, "question"),
         ({"question": "q", "mode": "magic"}, "mode"),
         ({"question": "q", "sources": ["a.b"]}, "sources.0"),
+        ({"question": "q", "bounds": {"max_source": 2}}, "bounds.max_source"),
         ({"question": "q", "bounds": {"profile": ""}}, "bounds.profile"),
         ({"question": "q", "bounds": {"profile": "x" * 201}}, "bounds.profile"),
         ({"question": "q", "bounds": {"policy_revision": ""}}, "bounds.policy_revision"),

@@ -37,7 +37,17 @@ def _trimmed(question: str) -> str:
     return trimmed
 
 
-def _ordered(bounds: Bounds) -> Bounds:
+class BoundsBody(Bounds):
+    """How much a run may take; an unknown bound is refused by its name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def run_bounds(self) -> Bounds:
+        """Return them as the run carries them."""
+        return Bounds.model_validate(self.model_dump())
+
+
+def _ordered(bounds: BoundsBody) -> BoundsBody:
     if bounds.min_sources > bounds.max_sources:
         message = "min_sources must not exceed max_sources"
         raise ValueError(message)
@@ -56,7 +66,7 @@ def _on_the_calendar(day: str) -> str:
 Day = Annotated[str, Field(pattern=DAY_PATTERN), AfterValidator(_on_the_calendar)]
 """A day of the calendar, YYYY-MM-DD."""
 
-OrderedBounds = Annotated[Bounds, AfterValidator(_ordered)]
+OrderedBounds = Annotated[BoundsBody, AfterValidator(_ordered)]
 """How much a run may take."""
 
 Question = Annotated[str, AfterValidator(_trimmed)]
@@ -159,7 +169,7 @@ class MessageBody(Body):
     files: Selection = ()
     filters: FiltersBody = Field(default_factory=FiltersBody)
     mode: Mode = "auto"
-    bounds: OrderedBounds = Field(default_factory=Bounds)
+    bounds: OrderedBounds = Field(default_factory=BoundsBody)
 
 
 class CredentialReply(BaseModel):

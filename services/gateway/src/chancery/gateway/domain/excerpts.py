@@ -8,8 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from chancery.events.authority import Mode
 from chancery.events.queries import Document
-from chancery.events.run import Bounds, Selection
-from chancery.gateway.domain.bodies import Body, FiltersBody, MessageBody, OrderedBounds, Question
+from chancery.events.run import Selection
+from chancery.gateway.domain.bodies import (
+    Body,
+    BoundsBody,
+    FiltersBody,
+    MessageBody,
+    OrderedBounds,
+    Question,
+)
 
 
 class ExcerptBody(Body):
@@ -20,7 +27,7 @@ class ExcerptBody(Body):
     items: Selection = ()
     files: Selection = ()
     filters: FiltersBody = Field(default_factory=FiltersBody)
-    bounds: OrderedBounds = Field(default_factory=Bounds)
+    bounds: OrderedBounds = Field(default_factory=BoundsBody)
 
     def message(self, mode: Mode) -> MessageBody:
         """Return it as the message of a conversation."""

@@ -33,7 +33,7 @@ async def start_run(
         datasets=body.datasets,
         files=body.files,
         mode=body.mode,
-        bounds=body.bounds,
+        bounds=body.bounds.run_bounds(),
         filters=body.filters.filters(),
     )
     posted = await here.command("release", "post-message", command, commands.MessagePosted)
