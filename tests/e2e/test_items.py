@@ -185,9 +185,17 @@ async def test_withdrawing_an_item_or_what_it_rests_on_withholds_its_answers(wor
     newer = await world.desk.publish_text("law", "# Hours\n\nThe town hall opens at eight.\n")
     await world.desk.wait_until_ready("law", newer.revision)
     as_before = await whole(world.reader, on_root.run_id)
+    usable = await world.reader.workspace(world.id).items.all()
     await world.desk.withdraw("sources", "law")
     await world.desk.withdraw("items", "free")
+    unusable = await world.reader.workspace(world.id).items.all()
 
+    assert [(each.usable, each.reason) for each in usable] == [(True, None)] * 2
+    told = {each.id: (each.usable, each.reason) for each in unusable}
+    assert told == {"free": (False, "withdrawn"), "guide": (False, "evidence_withdrawn")}
+    # Who may still read the evidence is told so, and shown what stands: it is no answer.
+    assert await known(world.reader, world, "guide") == {200}
+    assert await world.desk.items.text("guide", 1)
     # A newer revision of the evidence does not matter: the version rests on an exact one.
     assert as_before["status"] == "sealed"
     cases = ((on_root, guide, "source_access"), (on_item, free, "insufficient_evidence"))
@@ -197,9 +205,9 @@ async def test_withdrawing_an_item_or_what_it_rests_on_withholds_its_answers(wor
         assert answer["status"] == "withheld"
         assert await refused(world.reader, world, ask) == outcome
         for view in ("answer", "audit", "bundle", "events"):
-            told = await send(world.reader, "GET", f"/v1/runs/{gone.run_id}/{view}")
-            assert told.status_code == 200
-            assert not {"guide", "free", "Item guide", "law"} & set(told.text.split('"')), view
+            shown = await send(world.reader, "GET", f"/v1/runs/{gone.run_id}/{view}")
+            assert shown.status_code == 200
+            assert not {"guide", "free", "Item guide", "law"} & set(shown.text.split('"')), view
 
 
 @pytest.mark.req("CR-4", "CR-6", "CL-12")

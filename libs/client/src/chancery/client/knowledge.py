@@ -85,7 +85,10 @@ class PublishedVersion(Answered):
 
 
 class ItemSummary(Answered):
-    """An item that the caller may read; version 0 means that none is published."""
+    """An item that the caller may read; version 0 means that none is published.
+
+    `usable` says whether an answer may rest on it now; when not, `reason` says why.
+    """
 
     id: str
     title: str
@@ -95,6 +98,8 @@ class ItemSummary(Answered):
     version: int
     withdrawn: bool
     state: IndexState | None = None
+    usable: bool | None = None
+    reason: str | None = None
 
 
 class _ItemList(Answered):

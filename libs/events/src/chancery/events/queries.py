@@ -228,10 +228,16 @@ class DatasetSchema(Message):
     statistics: tuple[ColumnSummary, ...] | None = None
 
 
+Unusable = Literal["not_published", "withdrawn", "evidence_withdrawn", "not_ready"]
+"""Why no answer rests on an item now."""
+
+
 class ItemSummary(Message):
     """What a reader may know of a curated item; `version` 0 means that none is published.
 
     Title, kind, domain and tags are those of the newest version, of the newest draft before one.
+    `state` is that of the index alone; `usable` says whether an answer may rest on the item now,
+    and `reason` why none may.
     """
 
     id: Id
@@ -244,6 +250,8 @@ class ItemSummary(Message):
     version: int = Field(ge=0)
     withdrawn: bool
     state: IndexState | None = None
+    usable: bool | None = None
+    reason: Unusable | None = None
 
 
 class ItemList(Message):

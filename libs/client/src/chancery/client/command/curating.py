@@ -13,7 +13,7 @@ from chancery.client.command.items import MEDIA_TYPES
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
-from chancery.client.knowledge import Draft, Evidence
+from chancery.client.knowledge import Draft, Evidence, ItemSummary
 from chancery.events.authority_knowledge import EvidenceKind
 from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import parse_id
@@ -102,8 +102,7 @@ async def list_items(workspace_id: str, *, as_json: bool) -> None:
         tell_json({"items": [each.model_dump(mode="json") for each in found]})
         return
     for each in found:
-        state = "withdrawn" if each.withdrawn else each.state or "draft"
-        tell(f"{each.id}\t{each.version}\t{state}\t{each.title}")
+        tell(f"{each.id}\t{each.version}\t{_state_of(each)}\t{each.title}")
 
 
 async def show_item(workspace_id: str, item_id: str, version: int | None, *, as_json: bool) -> None:
@@ -119,6 +118,15 @@ async def show_item(workspace_id: str, item_id: str, version: int | None, *, as_
         tell_json({"item": item_id, "version": version, "text": text})
     else:
         tell(text)
+
+
+def _state_of(item: ItemSummary) -> str:
+    """Return in a word whether the item can be asked about, and why not."""
+    if item.withdrawn:
+        return "withdrawn"
+    if item.reason == "evidence_withdrawn":
+        return "evidence withdrawn"
+    return item.state or "draft"
 
 
 async def withdraw_item(workspace_id: str, item_id: str, *, as_json: bool) -> None:

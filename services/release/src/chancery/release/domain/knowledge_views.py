@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from chancery.authority.names import AggregateRef
-from chancery.authority.states import CorpusState, Draft, FileState, ItemState, Version
+from chancery.authority.roots import roots_of
+from chancery.authority.states import (
+    CorpusState,
+    DatasetState,
+    Draft,
+    FileState,
+    ItemState,
+    SourceState,
+    Version,
+)
 from chancery.events.queries import (
     CorpusView,
     DraftView,
     FileView,
+    IndexState,
     ItemSummary,
     ItemView,
+    Unusable,
     VersionView,
 )
 from chancery.release.domain.entries import Resource, title_of
 from chancery.release.domain.views import serving_state
 
 
-def item_summary(resource: Resource) -> ItemSummary:
-    """Return what a reader may know of an item; what has no version is known by its drafts."""
+def withdrawn_roots(evidence: Iterable[Resource]) -> frozenset[AggregateRef]:
+    """Return which of these sources and datasets are withdrawn: no item on them is used."""
+    return frozenset(
+        each.ref
+        for each in evidence
+        if isinstance(each.state, SourceState | DatasetState) and each.state.withdrawn
+    )
+
+
+def item_summary(resource: Resource, withdrawn: Collection[AggregateRef]) -> ItemSummary:
+    """Return what a reader may know of an item; what has no version is known by its drafts.
+
+    `withdrawn` are those of its roots that no answer may rest on any more.
+    """
     state = resource.state
     assert isinstance(state, ItemState)
     described = state.described
+    index_state = serving_state(resource)
+    reason = _unusable(state, index_state, withdrawn)
     return ItemSummary(
         id=state.item_id,
         key=resource.ref.id,
@@ -33,17 +58,21 @@ def item_summary(resource: Resource) -> ItemSummary:
         tags=() if described is None else described.tags,
         version=len(state.versions),
         withdrawn=state.withdrawn,
-        state=serving_state(resource),
+        state=index_state,
+        usable=reason is None,
+        reason=reason,
     )
 
 
-def item_view(resource: Resource, *, drafts: Mapping[str, Draft]) -> ItemView:
+def item_view(
+    resource: Resource, withdrawn: Collection[AggregateRef], *, drafts: Mapping[str, Draft]
+) -> ItemView:
     """Return an item with its versions, and those of its drafts that are for the caller."""
     state = resource.state
     assert isinstance(state, ItemState)
     ordered = sorted(drafts.items(), key=lambda one: one[1].number)
     return ItemView(
-        item=item_summary(resource),
+        item=item_summary(resource, withdrawn),
         native_workspace_id=state.native_workspace_id,
         native_item_id=state.native_item_id,
         versions=tuple(_version(number, each) for number, each in enumerate(state.versions, 1)),
@@ -80,6 +109,19 @@ def corpus_view(ref: AggregateRef, state: CorpusState) -> CorpusView:
         binding=state.binding,
         declaration_sha256=state.declaration_sha256,
     )
+
+
+def _unusable(
+    item: ItemState, index_state: IndexState | None, withdrawn: Collection[AggregateRef]
+) -> Unusable | None:
+    """Return why no answer rests on the item now, or None when one may."""
+    if not item.versions:
+        return "not_published"
+    if item.withdrawn:
+        return "withdrawn"
+    if any(root in withdrawn for root in roots_of(item)):
+        return "evidence_withdrawn"
+    return None if index_state == "ready" else "not_ready"
 
 
 def _version(number: int, version: Version) -> VersionView:

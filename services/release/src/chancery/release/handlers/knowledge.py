@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from chancery.authority.access import has_right, role_in
 from chancery.authority.names import AggregateRef, corpus_ref, source_ref, workspace_ref
 from chancery.authority.roots import roots_of
-from chancery.authority.states import CorpusState, ItemState
+from chancery.authority.states import CorpusState, Draft, ItemState
 from chancery.events.corpora import OfRecord, RecordStatus
 from chancery.events.queries import (
     CorpusView,
@@ -27,6 +28,7 @@ from chancery.release.domain.knowledge_views import (
     file_view,
     item_summary,
     item_view,
+    withdrawn_roots,
 )
 from chancery.release.domain.views import pinned_revision
 from chancery.release.handlers.gate import Visitor, not_found, require_member
@@ -49,22 +51,25 @@ class Knowledge:
         workspace_id = request.body.workspace_id
         visitor = await self._member(request, workspace_id)
         found = await self.reading.workspace(visitor, workspace_id, "item")
-        known = await self.reading.known_roots(visitor, workspace_id, found)
+        evidence = await self.reading.evidence(visitor, workspace_id, found)
+        known, withdrawn = _refs(evidence), withdrawn_roots(evidence)
         curates = _curates(visitor, workspace_id)
         shown = [each for each in found if _is_shown(each, known, curates=curates)]
-        views = [item_summary(each) for each in shown]
+        views = [item_summary(each, withdrawn) for each in shown]
         return ItemList(items=tuple(sorted(views, key=lambda view: view.id)))
 
     async def item(self, request: Request[OfResource]) -> ItemView:
         """Tell what the caller may know of an item: the versions whose evidence they may read."""
         visitor, resource = await self.reading.resource(request)
         workspace_id = request.body.workspace_id
-        known = await self.reading.known_roots(visitor, workspace_id, (resource,))
+        evidence = await self.reading.evidence(visitor, workspace_id, (resource,))
+        known, withdrawn = _refs(evidence), withdrawn_roots(evidence)
         curates = _curates(visitor, workspace_id)
         state = resource.state
         if not isinstance(state, ItemState) or not _is_shown(resource, known, curates=curates):
             raise not_found("item")
-        view = item_view(resource, drafts=readable_drafts(state, known) if curates else {})
+        drafts: Mapping[str, Draft] = readable_drafts(state, known) if curates else {}
+        view = item_view(resource, withdrawn, drafts=drafts)
         numbers = readable_versions(state, known)
         versions = tuple(each for each in view.versions if each.version in numbers)
         return view.model_copy(update={"versions": versions})
@@ -125,6 +130,10 @@ class Knowledge:
         visitor = await self.reading.gate.enter(request.caller, (workspace_ref(workspace_id),))
         require_member(visitor, workspace_id)
         return visitor
+
+
+def _refs(resources: Sequence[Resource]) -> frozenset[AggregateRef]:
+    return frozenset(each.ref for each in resources)
 
 
 def _curates(visitor: Visitor, workspace_id: str) -> bool:

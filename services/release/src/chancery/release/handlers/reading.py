@@ -60,6 +60,12 @@ class Reading:
         self, visitor: Visitor, workspace_id: str, items: Iterable[Resource]
     ) -> frozenset[AggregateRef]:
         """Return those evidence roots of any version or draft that the caller may read."""
+        return frozenset(each.ref for each in await self.evidence(visitor, workspace_id, items))
+
+    async def evidence(
+        self, visitor: Visitor, workspace_id: str, items: Iterable[Resource]
+    ) -> Sequence[Resource]:
+        """Return what versions and drafts rest on and the caller may read, withdrawn or not."""
         states = [each.state for each in items if isinstance(each.state, ItemState)]
         wanted = {
             ref
@@ -68,10 +74,10 @@ class Reading:
             for ref in evidence_refs(each.evidence)
         }
         if not wanted:
-            return frozenset()
+            return ()
         tenant = visitor.caller.tenant
         found = await self.reader.resources(tenant, workspace_id, sorted(wanted))
-        return frozenset(each.ref for each in found if is_readable(visitor, each))
+        return [each for each in found if is_readable(visitor, each)]
 
 
 def readable_versions(item: ItemState, known: frozenset[AggregateRef]) -> Sequence[int]:
