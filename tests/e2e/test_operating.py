@@ -109,10 +109,44 @@ async def test_the_running_system_fits_together(world: World, system: System) ->
     assert None not in found["counts"]["parked"].values()
 
 
-def test_where_nothing_runs_nothing_is_examined(tmp_path: Path) -> None:
-    shown = command(["parked", "ls", "--data-dir", str(tmp_path)])
-    examined = command(["fsck", "--data-dir", str(tmp_path), "--json"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fsck"],
+        ["parked", "ls"],
+        ["projections", "status"],
+        ["streams", "diff"],
+        ["backup", "nowhere"],
+    ],
+)
+def test_where_nothing_runs_one_sentence_says_so(arguments: list[str], tmp_path: Path) -> None:
+    folder = tmp_path / "data"
 
-    assert shown.returncode == 1
-    assert "CHANCERY_NATS_URL" in shown.stderr
-    assert examined.returncode == 3
+    shown = command([*arguments, "--data-dir", str(folder)])
+
+    sentence = f"chancery: no system runs on {folder}; start it with chancery up\n"
+    assert (shown.returncode, shown.stdout, shown.stderr) == (3, "", sentence)
+    assert not folder.exists()
+
+
+def test_names_that_there_are_not_are_told_with_those_that_there_are(system: System) -> None:
+    folder = ["--data-dir", str(system.folder)]
+    projection = command(["projections", "status", "searhc", *folder])
+    service = command(["parked", "ls", "--service", "relese", *folder])
+    nothing = command(["projections", "switch", *folder])
+
+    assert projection.returncode == 2
+    assert "searhc is not one of all, authority, index" in projection.stderr
+    assert (service.returncode, service.stdout) == (1, "")
+    assert service.stderr.startswith("chancery: --service is one of ")
+    assert service.stderr.count("\n") == 1
+    assert (nothing.returncode, nothing.stderr.count("\n")) == (1, 1)
+
+
+def test_the_running_system_is_looked_at_through_its_folder(system: System) -> None:
+    code, streams = told(["streams", "diff"], system.folder)
+    examined = command(["doctor", "--data-dir", str(system.folder)])
+
+    assert (code, streams["changes"]) == (0, [])
+    assert examined.returncode == 0, examined.stdout
+    assert f"ok data folder: a system runs on {system.folder}" in examined.stdout

@@ -75,6 +75,34 @@ def test_a_missing_file_is_a_sentence_too(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err == "chancery: /no/such/file: no such file or directory\n"
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_failure_in_a_group_is_told_like_any_other(
+    capsys: pytest.CaptureFixture[str], *, as_json: bool
+) -> None:
+    from typer import Exit
+
+    inner = ExceptionGroup("inner", [Unreachable("nothing answers")])
+
+    with pytest.raises(Exit) as left, speaking(as_json=as_json):
+        raise ExceptionGroup("outer", [inner, Rejected("no")])
+
+    told = capsys.readouterr()
+    assert left.value.exit_code == 3
+    assert "nothing answers" in (told.out if as_json else told.err)
+
+
+def test_a_fault_of_ours_in_a_group_is_not_hidden() -> None:
+    with pytest.raises(ExceptionGroup), speaking(as_json=False):
+        raise ExceptionGroup("both", [Rejected("no"), ZeroDivisionError()])
+
+
+def test_what_is_not_set_is_embedded() -> None:
+    shown = redacted(CommandSettings())
+
+    for name in ("CHANCERY_NATS_URL", "CHANCERY_POSTGRES_DSN", "CHANCERY_BLOBS_URL"):
+        assert shown[name] == {"value": "embedded", "from": "default"}
+
+
 def test_settings_are_shown_without_secrets() -> None:
     settings = CommandSettings(
         token=SecretStr("hidden"),

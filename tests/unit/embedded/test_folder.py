@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chancery.embedded.errors import FolderInUse, FolderNotUsable
-from chancery.embedded.folder import hold_folder
+from chancery.embedded.errors import FolderInUse, FolderNotUsable, NotRunning
+from chancery.embedded.folder import hold_folder, is_held, require_running
 
 
 def test_a_missing_folder_is_made_and_closed_to_others(tmp_path: Path) -> None:
@@ -29,6 +29,19 @@ def test_a_folder_is_held_by_one_at_a_time(tmp_path: Path) -> None:
         f"The data folder {tmp_path} is in use by process {os.getpid()}; "
         "stop that one or choose another folder."
     )
+
+
+def test_asking_whether_a_folder_is_held_makes_and_takes_nothing(tmp_path: Path) -> None:
+    assert not is_held(tmp_path / "missing")
+    assert not (tmp_path / "missing").exists()
+    with hold_folder(tmp_path):
+        assert is_held(tmp_path)
+        require_running(tmp_path)
+    assert not is_held(tmp_path)
+    with pytest.raises(NotRunning, match="start it with chancery up"):
+        require_running(tmp_path)
+    with hold_folder(tmp_path) as again:
+        assert again.path == tmp_path
 
 
 def test_two_folders_are_held_side_by_side(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from chancery.embedded.errors import FolderInUse, FolderNotUsable
+from chancery.embedded.errors import FolderInUse, FolderNotUsable, NotRunning
 
 HTTP_PORT_FILE = "http.port"
 """In `run`: the port at which the running system answers."""
@@ -72,6 +72,32 @@ def hold_folder(path: Path) -> Generator[DataFolder]:
         yield folder
     finally:
         os.close(descriptor)
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether a process holds the folder; makes and changes nothing."""
+    try:
+        descriptor = os.open(path / "lock", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def require_running(path: Path) -> None:
+    """Go on only when a system runs on the folder.
+
+    Raises:
+        NotRunning: none does.
+    """
+    if not is_held(path):
+        message = f"no system runs on {path}; start it with chancery up"
+        raise NotRunning(message)
 
 
 def _make(folder: DataFolder) -> None:

@@ -15,19 +15,10 @@ from chancery.client.command import finding, governance, knowledge, operating
 from chancery.client.command.options import AsJson, DataDir, WorkspaceName
 from chancery.client.command.output import EXIT_USAGE, speaking, tell_error
 from chancery.events.authority import Visibility
-from chancery.events.topology import RETRIEVAL_REPLICAS_MAX
 from chancery.kernel.errors import Rejected
 
-Projection = Annotated[str, typer.Argument(help="authority, index, all, or search (rebuild only).")]
-RetrievalReplicas = Annotated[
-    int,
-    typer.Option(
-        "--replicas-of-retrieval",
-        min=1,
-        max=RETRIEVAL_REPLICAS_MAX,
-        help="How many there are; each reads with consumers of its own, named by CHANCERY_REPLICA.",
-    ),
-]
+Projection = Annotated[str, typer.Argument(metavar="NAME", help="all, authority or index.")]
+Rebuilt = Annotated[str, typer.Argument(metavar="NAME", help="all, authority, index or search.")]
 OutputFile = Annotated[Path | None, typer.Option(help="Save the proof of the answer here.")]
 
 app = typer.Typer(
@@ -37,14 +28,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-streams = typer.Typer(help="The streams and consumers of the bus.", no_args_is_help=True)
 config = typer.Typer(help="What the environment says.", no_args_is_help=True)
 accounts = typer.Typer(help="Who may reach what on the bus.", no_args_is_help=True)
 key = typer.Typer(help="The key that signs receipts.", no_args_is_help=True)
 producers = typer.Typer(help="Who submits over the bus.", no_args_is_help=True)
 projections = typer.Typer(help="What release rebuilds from the log.", no_args_is_help=True)
 app.add_typer(projections, name="projections")
-app.add_typer(streams, name="streams")
 app.add_typer(config, name="config")
 app.add_typer(accounts, name="accounts")
 app.add_typer(producers, name="producers")
@@ -252,27 +241,11 @@ def restore(
         asyncio.run(run_restore(folder, label, as_json=as_json))
 
 
-@streams.command("diff")
-def streams_diff(*, replicas: RetrievalReplicas = 1, as_json: AsJson = False) -> None:
-    """Say what apply would change; exits with 1 when anything."""
-    from chancery.client.command.external import run_streams
-
-    with speaking(as_json=as_json):
-        shown = run_streams(write=False, retrieval_replicas=replicas, as_json=as_json)
-        raise typer.Exit(asyncio.run(shown))
-
-
-@streams.command("apply")
-def streams_apply(*, replicas: RetrievalReplicas = 1, as_json: AsJson = False) -> None:
-    """Make the bus at CHANCERY_NATS_URL equal to the topology."""
-    from chancery.client.command.external import run_streams
-
-    with speaking(as_json=as_json):
-        made = run_streams(write=True, retrieval_replicas=replicas, as_json=as_json)
-        raise typer.Exit(asyncio.run(made))
-
-
 def _projections(verb: str, name: str, data_dir: Path | None, *, as_json: bool) -> None:
+    known = ("all", "authority", "index", *(("search",) if verb == "rebuild" else ()))
+    if name not in known:
+        message = f"{name} is not one of {', '.join(known)}"
+        raise typer.BadParameter(message, param_hint="NAME")
     from chancery.client.command.projections import run_projections
 
     with speaking(as_json=as_json):
@@ -289,7 +262,7 @@ def projections_status(
 
 @projections.command("rebuild")
 def projections_rebuild(
-    name: Projection = "all", *, data_dir: DataDir = None, as_json: AsJson = False
+    name: Rebuilt = "all", *, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """Rebuild from the log beside the live one; what was interrupted goes on.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from chancery.client.command.output import tell, tell_json
 from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
+from chancery.embedded.folder import require_running
 from chancery.embedded.ports import LOOPBACK
 from chancery.embedded.postgres import DATABASE, SUPERUSER
 from chancery.kernel.clock import SystemClock
@@ -48,16 +49,18 @@ def _dsn(settings: CommandSettings, data_dir: Path | None) -> str:
     """Return the DSN that is set, or the superuser's of the system that runs in the data folder.
 
     Raises:
-        InvalidSetting: there is neither.
+        NotRunning: there is neither.
+        InvalidSetting: the database of the system that runs is another one.
     """
     if settings.postgres_dsn is not None:
         return settings.postgres_dsn.get_secret_value()
+    require_running(data_dir or settings.data_dir)
     folder = (data_dir or settings.data_dir) / "postgres"
     try:
         password = (folder / "superuser.password").read_text(encoding="ascii").strip()
         lines = (folder / "cluster" / "postmaster.pid").read_text(encoding="utf-8").splitlines()
         port = int(lines[_PORT_LINE])
     except (OSError, ValueError, IndexError) as error:
-        message = "set CHANCERY_POSTGRES_DSN to the role that migrates, or start the system"
+        message = "set CHANCERY_POSTGRES_DSN to the role that migrates"
         raise InvalidSetting(message, field="CHANCERY_POSTGRES_DSN") from error
     return f"postgresql://{SUPERUSER}:{password}@{LOOPBACK}:{port}/{DATABASE}"

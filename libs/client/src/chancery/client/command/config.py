@@ -10,6 +10,9 @@ from chancery.client.command.output import tell, tell_json
 from chancery.client.command.settings import CommandSettings, load_settings
 from chancery.kernel.canonical import Json
 
+_EMBEDDED = frozenset({"nats_url", "postgres_dsn", "blobs_url"})
+"""Unset, these are the servers and the folder of the system itself."""
+
 _LOGIN = re.compile(r"(?<=://)[^/@\s]*@")
 
 
@@ -30,6 +33,8 @@ def redacted(settings: CommandSettings) -> dict[str, dict[str, Json]]:
         variable = "OTEL_EXPORTER_OTLP_ENDPOINT" if name == "otlp_endpoint" else f"CHANCERY_{name}"
         origin = "environment" if name in settings.model_fields_set else "default"
         value = _shown(getattr(settings, name))
+        if origin == "default" and name in _EMBEDDED:
+            value = "embedded"
         shown[variable.upper()] = {"value": value, "from": origin}
     return shown
 

@@ -20,8 +20,7 @@ from chancery.client.command.settings import (
 from chancery.client.errors import ProblemError
 from chancery.client.http import connect
 from chancery.embedded import nats, postgres
-from chancery.embedded.errors import FolderInUse
-from chancery.embedded.folder import hold_folder
+from chancery.embedded.folder import is_held
 from chancery.embedded.ports import check_port
 from chancery.kernel.errors import ChanceryError
 
@@ -68,7 +67,9 @@ async def examine(settings: CommandSettings, folder: Path) -> list[Finding]:
     findings.append(running)
     if running.is_well:
         findings.append(_finding("operator token", lambda: _token(folder)))
-        findings.append(await _answers(server_url(settings)))
+        findings.append(
+            await _answers(server_url(settings.model_copy(update={"data_dir": folder})))
+        )
     return findings
 
 
@@ -103,11 +104,9 @@ def _is_running(folder: Path) -> Finding | None:
         return None
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK) or not folder.is_dir():
         return Finding("data folder", is_well=False, detail=f"{folder} cannot be used")
-    try:
-        with hold_folder(folder):
-            return None
-    except FolderInUse as error:
-        return Finding("data folder", is_well=True, detail=error.detail)
+    if not is_held(folder):
+        return None
+    return Finding("data folder", is_well=True, detail=f"a system runs on {folder}")
 
 
 async def _answers(url: str) -> Finding:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
+from pathlib import Path
 
-from chancery.bus import connection as bus
-from chancery.bus.connection import ApiRefused
-from chancery.bus.provision import Change, Plan, apply, diff
-from chancery.client.command.config import without_login
+from chancery.bus.provision import Plan, apply, diff
+from chancery.client.command.operator import operator_bus
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json
-from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
+from chancery.client.command.settings import InvalidSetting, load_settings
 from chancery.events.topology import consumers
-from chancery.kernel.errors import Unavailable
 from chancery.store.migrations import discover, migrate
 from chancery.store.pool import check_durability, connect
 
@@ -35,19 +32,19 @@ async def run_migrate(*, as_json: bool) -> None:
     tell("the database is up to date")
 
 
-async def run_streams(*, write: bool, retrieval_replicas: int, as_json: bool) -> int:
-    """Show or make the changes; showing some exits with 1."""
-    # The driver would tell of every attempt.
-    logging.getLogger("chancery.bus").setLevel(logging.CRITICAL)
+async def run_streams(
+    retrieval_replicas: int, data_dir: Path | None, *, write: bool, as_json: bool
+) -> int:
+    """Show or make the changes; showing some exits with 1.
+
+    Raises:
+        NotRunning: CHANCERY_NATS_URL is unset, and no system runs on the data folder.
+        Unavailable: NATS does not answer.
+    """
     settings = load_settings()
-    try:
-        changes = await _changes(settings, retrieval_replicas, write=write)
-    except ApiRefused:
-        raise
-    except Unavailable as error:
-        where = without_login(settings.nats_url)
-        message = f"no NATS answers at {where}; start it or set CHANCERY_NATS_URL"
-        raise Unavailable(message, field="CHANCERY_NATS_URL") from error
+    plan = Plan(consumers=consumers(retrieval_replicas), ack_wait_s=settings.ack_wait_s)
+    async with operator_bus(settings, data_dir or settings.data_dir) as bus:
+        changes = await (apply if write else diff)(bus, plan)
     if as_json:
         tell_json({"applied": write, "changes": [change.sentence for change in changes]})
     else:
@@ -55,13 +52,3 @@ async def run_streams(*, write: bool, retrieval_replicas: int, as_json: bool) ->
             tell(change.sentence)
         tell("the streams are as they should be" if write or not changes else "nothing was changed")
     return EXIT_DONE if write or not changes else EXIT_REFUSED
-
-
-async def _changes(
-    settings: CommandSettings, retrieval_replicas: int, *, write: bool
-) -> list[Change]:
-    plan = Plan(consumers=consumers(retrieval_replicas), ack_wait_s=settings.ack_wait_s)
-    async with bus.connect(
-        settings.nats_url, name="chancery-streams", api_prefix=settings.nats_api_prefix
-    ) as connection:
-        return await (apply if write else diff)(connection, plan)

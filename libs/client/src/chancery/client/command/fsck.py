@@ -6,9 +6,7 @@ other services parked is asked of them, when they run.
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,15 +24,13 @@ from chancery.client.command.output import (
     tell_json,
     visible,
 )
-from chancery.client.command.projections import told_lines, wiring
+from chancery.client.command.release_process import SERVICE, run_release
 from chancery.client.command.settings import CommandSettings, load_settings
-from chancery.embedded.settings import service_argv
 from chancery.events.parked import FindParked, ParkedEntries
 from chancery.events.topology import PARKING, Service, query_subject
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import ChanceryError, Unavailable
 
-_SERVICE: Final[Service] = "release"
 _CLEARED: Final = "\r\x1b[K"
 
 
@@ -74,33 +70,11 @@ def _arguments(pending_s: int, *, deep: bool) -> tuple[str, ...]:
 async def _examine(
     settings: CommandSettings, folder: Path, arguments: tuple[str, ...], show: _Show
 ) -> Examined:
-    process = await asyncio.create_subprocess_exec(
-        *service_argv(_SERVICE),
-        *arguments,
-        env=wiring(settings, folder),
-        stdout=PIPE,
-        stderr=PIPE,
-    )
     examined = Examined()
-    async with asyncio.TaskGroup() as group:
-        complaint = group.create_task(_complaint(process))
-        async for line in told_lines(process):
-            _take(examined, line, show)
-    await process.wait()
-    if examined.failure is None and complaint.result():
-        examined.failure = Unavailable(complaint.result())
+    ended = await run_release(settings, folder, arguments, lambda line: _take(examined, line, show))
+    if examined.failure is None and ended.complaint:
+        examined.failure = Unavailable(ended.complaint)
     return examined
-
-
-async def _complaint(process: Process) -> str:
-    """Return the last sentence of a process that could not begin; its log is no sentence."""
-    assert process.stderr is not None
-    last = ""
-    async for data in process.stderr:
-        line = data.decode("utf-8", "replace").strip()
-        if line and not line.startswith("{"):
-            last = line
-    return last
 
 
 def _take(examined: Examined, line: Mapping[str, Json], show: _Show) -> None:
@@ -122,10 +96,10 @@ async def _parked(
     settings: CommandSettings, folder: Path, counts: Mapping[str, Json]
 ) -> dict[str, Json]:
     """Return how many messages each service parked; None for one that does not answer."""
-    parked: dict[str, Json] = {**dict.fromkeys(PARKING), _SERVICE: counts.get("parked")}
+    parked: dict[str, Json] = {**dict.fromkeys(PARKING), SERVICE: counts.get("parked")}
     with suppress(ChanceryError):
         async with operator_bus(settings, folder) as bus:
-            others: list[Service] = [each for each in PARKING if each != _SERVICE]
+            others: list[Service] = [each for each in PARKING if each != SERVICE]
             parked |= {service: await _waiting(bus, service) for service in others}
     return parked
 

@@ -1,27 +1,68 @@
-"""The commands of who runs the system: what is parked, and whether everything fits together."""
+"""The commands of who runs the system: streams, what is parked, whether everything fits."""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from chancery.client.command.options import AsJson, DataDir
 from chancery.client.command.output import speaking
+from chancery.events.topology import RETRIEVAL_REPLICAS_MAX
 
 Name = Annotated[str, typer.Argument(help="Its name, as `parked ls` shows it.")]
 OfService = Annotated[str | None, typer.Option("--service", help="Only of this service.")]
 OfConsumer = Annotated[str | None, typer.Option("--consumer", help="Only of this consumer.")]
 ForReason = Annotated[str | None, typer.Option("--reason", help="Only for this reason code.")]
 
+RetrievalReplicas = Annotated[
+    int,
+    typer.Option(
+        "--replicas-of-retrieval",
+        min=1,
+        max=RETRIEVAL_REPLICAS_MAX,
+        help="How many there are; each reads with consumers of its own, named by CHANCERY_REPLICA.",
+    ),
+]
+
+streams = typer.Typer(help="The streams and consumers of the bus.", no_args_is_help=True)
 parked = typer.Typer(help="Messages that were set aside.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the command line."""
+    app.add_typer(streams, name="streams")
     app.add_typer(parked, name="parked")
     app.command()(fsck)
+
+
+@streams.command("diff")
+def streams_diff(
+    *, replicas: RetrievalReplicas = 1, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """Say what apply would change; exits with 1 when anything.
+
+    Looks at CHANCERY_NATS_URL, or at the bus of the system that runs in the data folder.
+    """
+    _streams(replicas, data_dir, write=False, as_json=as_json)
+
+
+@streams.command("apply")
+def streams_apply(
+    *, replicas: RetrievalReplicas = 1, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """Make that bus equal to the topology."""
+    _streams(replicas, data_dir, write=True, as_json=as_json)
+
+
+def _streams(replicas: int, data_dir: Path | None, *, write: bool, as_json: bool) -> None:
+    from chancery.client.command.external import run_streams
+
+    with speaking(as_json=as_json):
+        done = run_streams(replicas, data_dir, write=write, as_json=as_json)
+        raise typer.Exit(asyncio.run(done))
 
 
 @parked.command("ls")

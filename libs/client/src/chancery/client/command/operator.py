@@ -13,6 +13,7 @@ from chancery.bus.connection import Connection, connect
 from chancery.bus.request import TIMEOUT_S, ask
 from chancery.client.command.config import without_login
 from chancery.client.command.settings import CommandSettings, InvalidSetting
+from chancery.embedded.folder import require_running
 from chancery.embedded.nats import listening_port, user_url
 from chancery.embedded.nats_users import ADMIN_FILE, load_users
 from chancery.events.requests import Caller, Message, Request, request_type
@@ -36,7 +37,7 @@ async def operator_bus(settings: CommandSettings, folder: Path) -> AsyncGenerato
     """Log in to the bus of CHANCERY_NATS_URL, or to the one that runs in the data folder.
 
     Raises:
-        InvalidSetting: there is neither.
+        NotRunning: there is neither.
         Unavailable: it does not answer.
     """
     # The driver would tell of every attempt.
@@ -57,14 +58,16 @@ def operator_url(settings: CommandSettings, folder: Path) -> str:
     """Return the URL with the operator's login.
 
     Raises:
-        InvalidSetting: none is set, and no NATS ever ran in the folder.
+        NotRunning: none is set, and no system runs on the folder.
+        InvalidSetting: none is set, and the NATS of the system that runs is another one.
     """
     if "nats_url" in settings.model_fields_set:
         return settings.nats_url
+    require_running(folder)
     nats = folder / "nats"
     port = listening_port(nats)
     if port is None or not (nats / ADMIN_FILE).exists():
-        message = "set CHANCERY_NATS_URL to the user that provisions, or start the system"
+        message = "set CHANCERY_NATS_URL to the user that provisions"
         raise InvalidSetting(message, field="CHANCERY_NATS_URL")
     return user_url(ADMIN, load_users(nats).admin, port)
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from http import HTTPStatus
+from typing import TypeGuard
 
 import typer
 
@@ -28,17 +29,30 @@ def speaking(*, as_json: bool) -> Generator[None]:
     """Turn a known failure into one sentence and the exit code that stands for it."""
     try:
         yield
-    except ChanceryError as error:
-        tell_error(error, as_json=as_json)
-        raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError:
         # Whoever read the output has read enough; the command line ends quietly.
         raise
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        told = ChanceryError(f"{error.filename}: {reason}" if error.filename else reason)
+    except (ChanceryError, OSError, ExceptionGroup) as error:
+        told = _known(error)
+        if told is None:
+            raise
         tell_error(told, as_json=as_json)
-        raise typer.Exit(EXIT_REFUSED) from error
+        raise typer.Exit(exit_code(told)) from error
+
+
+def _known(error: Exception) -> ChanceryError | None:
+    """Return the failure to tell, the first of a group; None when one in it is a fault of ours."""
+    if isinstance(error, ChanceryError):
+        return error
+    if isinstance(error, OSError):
+        reason = (error.strerror or type(error).__name__).lower()
+        return ChanceryError(f"{error.filename}: {reason}" if error.filename else reason)
+    known = [_known(each) for each in error.exceptions] if _is_group(error) else [None]
+    return None if None in known else known[0]
+
+
+def _is_group(error: Exception) -> TypeGuard[ExceptionGroup[Exception]]:
+    return isinstance(error, ExceptionGroup)
 
 
 def exit_code(error: ChanceryError) -> int:

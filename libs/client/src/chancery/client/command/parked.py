@@ -164,7 +164,7 @@ async def run_discard(name: str, reason: str, data_dir: Path | None, *, as_json:
 
 async def find_parked(bus: Connection, wanted: Wanted) -> Found:
     """Ask every wanted service at once; one that does not answer is named."""
-    found = Found([], {})
+    found, services = Found([], {}), wanted.services
 
     async def look(service: Service) -> None:
         try:
@@ -174,7 +174,7 @@ async def find_parked(bus: Connection, wanted: Wanted) -> Found:
             found.failures[service] = error
 
     async with asyncio.TaskGroup() as group:
-        for service in wanted.services:
+        for service in services:
             group.create_task(look(service))
     found.entries.sort(key=lambda each: (each[0], each[1].consumer, each[1].sequence))
     return found

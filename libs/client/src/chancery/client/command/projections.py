@@ -6,64 +6,42 @@ from the process that answers. It tells one JSON document per line.
 
 from __future__ import annotations
 
-import asyncio
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from chancery.client.command.output import tell, tell_error, tell_json, tell_progress
-from chancery.client.command.settings import CommandSettings, load_settings
-from chancery.embedded.nats import SERVICE_API_PREFIX
-from chancery.embedded.settings import service_argv
-from chancery.kernel.canonical import Json, parse_json
-from chancery.kernel.errors import ChanceryError, Corrupt
-from chancery.runtime.settings import process_environment
-
-SERVICE = "release"
+from chancery.client.command.output import (
+    EXIT_DONE,
+    EXIT_UNAVAILABLE,
+    tell,
+    tell_error,
+    tell_json,
+    tell_progress,
+)
+from chancery.client.command.release_process import run_release
+from chancery.client.command.settings import load_settings
+from chancery.kernel.canonical import Json
+from chancery.kernel.errors import ChanceryError, Unavailable
 
 
 async def run_projections(verb: str, name: str, data_dir: Path | None, *, as_json: bool) -> int:
-    """Run `status`, `rebuild` or `switch` and return the exit code of the process that did."""
+    """Run `status`, `rebuild` or `switch` and return the exit code of the process that did.
+
+    Raises:
+        NotRunning: no system runs on the data folder.
+    """
     settings = load_settings()
-    process = await asyncio.create_subprocess_exec(
-        *service_argv(SERVICE),
-        "projections",
-        verb,
-        name,
-        env=wiring(settings, data_dir or settings.data_dir),
-        stdout=PIPE,
-    )
-    async for line in told_lines(process):
+    events: list[Json] = []
+
+    def take(line: Mapping[str, Json]) -> None:
+        events.append(line["event"])
         _show(line, as_json=as_json)
-    return await process.wait()
 
-
-def wiring(settings: CommandSettings, folder: Path) -> dict[str, str]:
-    """Return the environment of release: as configured, or as the system in `folder` has it."""
-    environment = dict(process_environment())
-    run = folder / "run"
-    given = settings.model_fields_set
-    if settings.postgres_dsn is None:
-        environment["CHANCERY_POSTGRES_DSN_FILE"] = str(run / f"{SERVICE}.dsn")
-    if "nats_url" not in given:
-        environment["CHANCERY_NATS_URL_FILE"] = str(run / f"{SERVICE}.nats")
-        environment["CHANCERY_NATS_API_PREFIX"] = SERVICE_API_PREFIX
-    if settings.blobs_url is None:
-        environment["CHANCERY_BLOBS_URL"] = f"file://{(folder / 'blobs').resolve()}"
-    environment.pop("CHANCERY_MANAGEMENT_PORT_FILE", None)
-    return environment
-
-
-async def told_lines(process: Process) -> AsyncGenerator[Mapping[str, Json]]:
-    """Yield what the process tells, one document per line; other output is left out."""
-    assert process.stdout is not None
-    async for data in process.stdout:
-        try:
-            parsed = parse_json(data)
-        except Corrupt:
-            continue
-        if isinstance(parsed, dict) and isinstance(parsed.get("event"), str):
-            yield parsed
+    arguments = ("projections", verb, name)
+    ended = await run_release(settings, data_dir or settings.data_dir, arguments, take)
+    if ended.code != EXIT_DONE and "failed" not in events:
+        failure = Unavailable(ended.complaint or "the process of release ended before its work")
+        tell_error(failure, as_json=as_json)
+    return ended.code if ended.code >= EXIT_DONE else EXIT_UNAVAILABLE
 
 
 def _show(line: Mapping[str, Json], *, as_json: bool) -> None:
