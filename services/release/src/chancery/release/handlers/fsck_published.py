@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from chancery.events.release import ReleaseRefused, ReleaseSealed
-from chancery.events.topology import RELEASES
+from chancery.events.topology import RELEASES, release_subject
 from chancery.release.domain.findings import Report
 from chancery.release.handlers.fsck_releases import ended
 from chancery.release.ports.fsck import Logs, Records, ReleaseName, Told
@@ -28,7 +28,7 @@ class CheckPublished:
         last = (await self.logs.state(RELEASES)).last
         named: dict[ReleaseName, ReleaseSealed | ReleaseRefused] = {}
         tell("published releases", 0, last)
-        async for stored in self.logs.subject(RELEASES, "release.>"):
+        async for stored in self.logs.subject(RELEASES, release_subject("*", "*", "*")):
             data = ended(stored.payload)
             if data is not None:
                 named[ReleaseName(stored.subject.split(".")[1], data.release_id)] = data
