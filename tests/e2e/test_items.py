@@ -375,7 +375,12 @@ def test_the_command_line_publishes_an_item_and_shows_it(system: System, tmp_pat
     )
     listed = command(["item", "list", "-w", name], env)
     shown = command(["item", "show", "guide", "-w", name, "--version", "1"], env)
+    about = command(["item", "show", "guide", "-w", name], env)
     answered = command(["ask", ABOUT_GUIDE, "-w", name], env)
+    again = command(["item", "publish", "guide", str(text), "-w", name, "--tag", "hours"], env)
+    wrong = command(
+        ["item", "publish", "guide", str(text), "-w", name, "--evidence", "source:none:1"], env
+    )
     withdrawn = command(["item", "withdraw", "guide", "-w", name], env)
     after = command(["item", "list", "-w", name], env)
 
@@ -386,4 +391,8 @@ def test_the_command_line_publishes_an_item_and_shows_it(system: System, tmp_pat
     assert shown.stdout.rstrip("\n") == GUIDE.rstrip("\n")
     assert "ten in the morning" in answered.stdout
     assert withdrawn.returncode == 0
-    assert after.stdout == "guide\t1\twithdrawn\tA guide\n"
+    assert after.stdout == "guide\t2\twithdrawn\tA guide\n"
+    assert about.stdout.startswith("guide  version 1  ready  A guide\nversion 1  by ")
+    assert again.stderr == "kept as it was: title; kind article; domain general\n"
+    assert "evidence.0" in wrong.stderr
+    assert "--workspace" not in wrong.stderr

@@ -13,7 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from chancery.client.command import app as commands
-from chancery.client.command.curating import STANDARD_INPUT, NewVersion, parse_evidence, read_text
+from chancery.client.command.curating import (
+    STANDARD_INPUT,
+    chosen_evidence,
+    parse_evidence,
+    read_text,
+)
+from chancery.client.command.versions import Described, KeptRoot, NewVersion
 from chancery.client.knowledge import Evidence
 from chancery.evidence.corpus_text import format_line, parse_declaration
 from chancery.kernel.errors import ChanceryError, Rejected
@@ -55,11 +61,42 @@ def test_a_version_is_read_from_a_file_or_from_standard_input(
     file.write_bytes("Grüße\n".encode())
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"piped")))
 
-    version = NewVersion.of(file, ["source:law:1"])
+    version = NewVersion(text=read_text(file))
 
-    assert (version.text, version.evidence) == ("Grüße\n", (Evidence("source", "law", 1),))
+    assert version.text == "Grüße\n"
     assert read_text(STANDARD_INPUT) == "piped"
     assert "Grüße" not in repr(version)
+
+
+@pytest.mark.req("CR-2")
+def test_a_next_version_keeps_what_is_left_out() -> None:
+    root = KeptRoot(kind="source", id="law", revision=2)
+    before = Described(title="Hours", kind="note", domain="legal", tags=("a",), evidence=(root,))
+    plain = NewVersion(text="new")
+    bare = NewVersion(text="new", title="T", kind="k", domain="d", tags=(), evidence=())
+
+    kept, dropped, first = (
+        plain.draft("guide", before), bare.draft("guide", before), plain.draft("guide", None)
+    )  # fmt: skip
+
+    assert (kept.title, kept.kind, kept.domain) == ("Hours", "note", "legal")
+    assert list(kept.tags) == ["a"]
+    assert list(kept.evidence) == [Evidence("source", "law", 2)]
+    assert (dropped.title, list(dropped.tags), list(dropped.evidence)) == ("T", [], [])
+    assert (first.title, first.kind, list(first.evidence)) == ("guide", "article", [])
+    told = plain.kept(before)
+    assert told == "kept as it was: title; kind note; domain legal; tags a; evidence source:law:2"
+    assert bare.kept(before) is None
+    assert plain.kept(None) is None
+
+
+def test_evidence_is_kept_named_or_none() -> None:
+    assert chosen_evidence(None, is_none=False) is None
+    assert chosen_evidence(None, is_none=True) == []
+    assert chosen_evidence(["source:law:1"], is_none=False) == [Evidence("source", "law", 1)]
+    with pytest.raises(Rejected) as refused:
+        chosen_evidence(["source:law:1"], is_none=True)
+    assert refused.value.field == "--no-evidence"
 
 
 def test_a_text_that_is_not_utf_8_is_refused_with_its_place(tmp_path: Path) -> None:

@@ -5,37 +5,20 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from chancery.client.command.items import MEDIA_TYPES
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
-from chancery.client.knowledge import Draft, Evidence, ItemSummary
+from chancery.client.command.versions import KnownItem, NewVersion, newest_of
+from chancery.client.knowledge import Evidence, ItemSummary
 from chancery.events.authority_knowledge import EvidenceKind
 from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import parse_id
 
 STANDARD_INPUT: Final = Path("-")
-
-
-@dataclass(frozen=True, slots=True)
-class NewVersion:
-    """The text and the evidence of a version, read from what the command line says."""
-
-    text: str = field(repr=False)
-    evidence: tuple[Evidence, ...]
-
-    @classmethod
-    def of(cls, path: Path, evidence: Sequence[str]) -> Self:
-        """Return what stands at `path`, on the named evidence.
-
-        Raises:
-            Rejected: naming the option or the file.
-        """
-        return cls(read_text(path), tuple(parse_evidence(each) for each in evidence))
 
 
 def parse_evidence(written: str) -> Evidence:
@@ -68,15 +51,32 @@ def read_text(path: Path) -> str:
         raise Rejected(message, field="path", code="invalid_utf8") from error
 
 
+def chosen_evidence(written: Sequence[str] | None, *, is_none: bool) -> list[Evidence] | None:
+    """Return the evidence that the command line asks for, or None to keep what there is.
+
+    Raises:
+        Rejected: for evidence that is named and wanted at none.
+    """
+    if written and is_none:
+        message = "use either --evidence or --no-evidence"
+        raise Rejected(message, field="--no-evidence", code="invalid_evidence")
+    return [] if is_none else [parse_evidence(each) for each in written] if written else None
+
+
 async def publish_item(
-    workspace_id: str, item_id: str, draft: Draft, *, only_draft: bool, as_json: bool
+    workspace_id: str, item_id: str, wanted: NewVersion, *, only_draft: bool, as_json: bool
 ) -> None:
-    """Save the draft, publish exactly it unless told not to, and wait for its view."""
+    """Save a draft, publish exactly it unless told not to, and wait for its view."""
     parse_id(workspace_id, field="--workspace")
     parse_id(item_id, field="item")
     async with server_client(load_settings()) as client:
         items = client.workspace(workspace_id).items
         with entering(workspace_id):
+            before = await newest_of(items, item_id)
+            kept = wanted.kept(before)
+            if kept is not None and not as_json:
+                tell_progress(kept)
+            draft = wanted.draft(item_id, before)
             saved = await items.save_draft(item_id, draft)
         if only_draft:
             if as_json:
@@ -111,13 +111,26 @@ async def show_item(workspace_id: str, item_id: str, version: int | None, *, as_
     async with server_client(load_settings()) as client:
         items = client.workspace(workspace_id).items
         if version is None:
-            tell_json(await items.read(item_id))
+            found = await items.read(item_id)
+            if as_json:
+                tell_json(found)
+            else:
+                _tell_item(KnownItem.model_validate(found))
             return
         text = await items.text(item_id, version)
     if as_json:
         tell_json({"item": item_id, "version": version, "text": text})
     else:
         tell(text)
+
+
+def _tell_item(found: KnownItem) -> None:
+    item = found.item
+    tell(f"{item.id}  version {item.version}  {_state_of(item)}  {item.title}")
+    for number, each in enumerate(found.versions, start=1):
+        tell(f"version {each.version or number}  {each.sentence()}")
+    for each in found.drafts:
+        tell(f"draft {each.draft_id}  {each.sentence()}")
 
 
 def _state_of(item: ItemSummary) -> str:

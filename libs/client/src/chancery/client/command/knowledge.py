@@ -35,36 +35,46 @@ def item_publish(
     path: Annotated[Path, typer.Argument(help="Its whole text; - reads standard input.")],
     *,
     workspace: WorkspaceName,
-    title: Annotated[str | None, typer.Option(help="Its title (default: its id).")] = None,
-    kind: Annotated[str, typer.Option(help="What it is, as one word.")] = "article",
-    domain: Annotated[str, typer.Option(help="What it is about, as one word.")] = "general",
-    tag: Annotated[list[str] | None, typer.Option(help="A tag (repeatable).")] = None,
+    title: Annotated[str | None, typer.Option(help="Its title (a new item: its id).")] = None,
+    kind: Annotated[str | None, typer.Option(help="What it is (a new item: article).")] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="What it is about (a new item: general).")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="A tag (repeatable); replaces all tags.")
+    ] = None,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Without tags.")] = False,
     evidence: Annotated[
         list[str] | None,
         typer.Option(help="What it rests on: source:ID:REVISION or dataset:ID:SNAPSHOT."),
     ] = None,
+    no_evidence: Annotated[
+        bool, typer.Option("--no-evidence", help="It rests on nothing any more.")
+    ] = False,
     visibility: Annotated[
         Visibility | None, typer.Option(help="Who may read it (an item keeps what it has).")
     ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Only save a draft.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Save a draft of an item and publish exactly that; with --draft, only save it."""
-    from chancery.client.command.curating import NewVersion, publish_item
-    from chancery.client.knowledge import Draft
+    """Save a draft of an item and publish exactly that; with --draft, only save it.
+
+    What is left out stays as the newest version has it.
+    """
+    from chancery.client.command.curating import chosen_evidence, publish_item, read_text
+    from chancery.client.command.versions import NewVersion
 
     with speaking(as_json=as_json):
-        wanted = NewVersion.of(path, evidence or ())
-        words = Draft(
-            title=title or item_id,
-            text=wanted.text,
+        wanted = NewVersion(
+            evidence=chosen_evidence(evidence, is_none=no_evidence),
+            text=read_text(path),
+            title=title,
             kind=kind,
             domain=domain,
-            tags=tag or (),
-            evidence=wanted.evidence,
+            tags=() if no_tags else tag or None,
             visibility=visibility,
         )
-        publishing = publish_item(workspace, item_id, words, only_draft=draft, as_json=as_json)
+        publishing = publish_item(workspace, item_id, wanted, only_draft=draft, as_json=as_json)
         asyncio.run(publishing)
 
 
