@@ -169,12 +169,22 @@ async def test_a_run_is_retried_and_names_its_generation() -> None:
 @pytest.mark.parametrize("code", ["workspace_exists", "not_permitted"])
 async def test_a_workspace_that_exists_is_taken_as_it_is(code: str) -> None:
     problem = {"status": 409, "code": code, "detail": "no", "trace_id": "ab" * 16}
-    async with served(Server([httpx.Response(409, json=problem)])) as client:
+    none = httpx.Response(200, json={"workspaces": []})
+    async with served(Server([none, httpx.Response(409, json=problem)])) as client:
         if code == "workspace_exists":
             assert (await client.ensure_workspace("plant", "Plant")).id == "plant"
         else:
             with pytest.raises(ProblemError):
                 await client.ensure_workspace("plant", "Plant")
+
+
+async def test_a_member_needs_no_right_to_create_their_workspace() -> None:
+    mine = {"workspaces": [{"workspace_id": "plant", "role": "publisher"}]}
+    server = Server([httpx.Response(200, json=mine)])
+    async with served(server) as client:
+        assert (await client.ensure_workspace("plant", "Plant")).id == "plant"
+
+    assert [each.method for each in server.seen] == ["GET"]
 
 
 async def test_acting_with_another_token_keeps_the_connections() -> None:

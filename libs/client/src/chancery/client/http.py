@@ -109,7 +109,12 @@ class Chancery:
         return self.workspace(workspace_id)
 
     async def ensure_workspace(self, workspace_id: str, title: str) -> Workspace:
-        """Return the workspace with this id, creating it when there is none."""
+        """Return the workspace with this id, creating it when there is none.
+
+        A member needs no other right; creating one needs a tenant administrator.
+        """
+        if any(each.workspace_id == workspace_id for each in await self.workspaces()):
+            return self.workspace(workspace_id)
         try:
             return await self.create_workspace(workspace_id, title)
         except ProblemError as error:
