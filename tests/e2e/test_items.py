@@ -378,6 +378,7 @@ def test_the_command_line_publishes_an_item_and_shows_it(system: System, tmp_pat
     about = command(["item", "show", "guide", "-w", name], env)
     answered = command(["ask", ABOUT_GUIDE, "-w", name], env)
     again = command(["item", "publish", "guide", str(text), "-w", name, "--tag", "hours"], env)
+    grant = command(["grant", "guide", "bruno", "-w", name], env)
     wrong = command(
         ["item", "publish", "guide", str(text), "-w", name, "--evidence", "source:none:1"], env
     )
@@ -395,4 +396,5 @@ def test_the_command_line_publishes_an_item_and_shows_it(system: System, tmp_pat
     assert about.stdout.startswith("guide  version 1  ready  A guide\nversion 1  by ")
     assert again.stderr == "kept as it was: title; kind article; domain general\n"
     assert "evidence.0" in wrong.stderr
+    assert (grant.returncode, "--item a curated item" in grant.stderr) == (1, True)
     assert "--workspace" not in wrong.stderr

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from chancery.client.command import app as commands
 from chancery.client.command.curating import (
     STANDARD_INPUT,
+    add_file,
     chosen_evidence,
     parse_evidence,
     read_text,
@@ -228,3 +229,20 @@ def test_the_declarations_that_the_docs_show_are_one_and_the_same() -> None:
 
     assert parse_declaration(line) == parse_declaration(written)
     assert format_line(parse_declaration(written)) == line
+
+
+async def test_a_table_or_a_folder_is_no_private_file_and_is_told_as_what_it_is(
+    tmp_path: Path,
+) -> None:
+    table = tmp_path / "orders.csv"
+    table.write_text("a,b\n1,2\n", "utf-8")
+
+    told: list[str] = []
+    for path in (table, tmp_path):
+        with pytest.raises(Rejected) as refused:
+            await add_file(path, None, as_json=True)
+        told.append(refused.value.detail)
+
+    assert ".pdf" in told[0]
+    assert ".csv," not in told[0]
+    assert told[1].endswith("is a folder; add its files one by one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 import yaml
@@ -15,6 +16,7 @@ from chancery.kernel.errors import Rejected
 TEXT_MAX: Final = 4096
 """The most characters that a declaration may take."""
 
+_WORD_MAX: Final = 64
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 Written: TypeAlias = "Mapping[str, str | Sequence[str]]"
 """The attributes as they were written; `content` is a list, the others are text."""
@@ -47,7 +49,7 @@ def parse_line(line: str) -> CorpusDeclaration:
     for word in words[1:]:
         name, equals, value = word.partition("=")
         if not equals or name not in ATTRIBUTES:
-            raise _unknown(name if name in ATTRIBUTES else None)
+            raise _unknown(name)
         if name in written:
             raise _repeated(name)
         written[name] = tuple(value.split(",")) if name == "content" else value
@@ -124,7 +126,7 @@ def _pairs(mapping: yaml.MappingNode) -> Iterator[tuple[str, str | Sequence[str]
     for key, value in mapping.value:
         name = str(key.value) if isinstance(key, yaml.ScalarNode) else ""
         if name not in (*ATTRIBUTES, "corpus"):
-            raise _unknown(None)
+            raise _unknown(name)
         if name in seen:
             raise _repeated(name)
         seen.add(name)
@@ -149,10 +151,14 @@ def _repeated(name: str) -> Rejected:
     return Rejected(message, field=name, code="duplicate_attribute")
 
 
-def _unknown(attribute: str | None) -> Rejected:
+def _unknown(word: str) -> Rejected:
+    """Return the refusal of a word that is no attribute, naming the one that it resembles."""
+    meant = next(iter(get_close_matches(word[:_WORD_MAX].lower(), ATTRIBUTES, n=1)), None)
     message = "the corpus declaration holds something else than its attributes; "
     message += f"write only {', '.join(ATTRIBUTES)}, each as NAME=VALUE"
-    return Rejected(message, field=attribute or "corpus", code="unknown_attribute")
+    if meant is not None:
+        message += f"; {meant} is misspelt"
+    return Rejected(message, field=meant or "corpus", code="unknown_attribute")
 
 
 def _malformed(fix: str, *, code: str = "malformed_declaration") -> Rejected:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from chancery.client.command.items import MEDIA_TYPES
+from chancery.client.command.items import CSV, MEDIA_TYPES
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
@@ -155,10 +155,7 @@ async def withdraw_item(workspace_id: str, item_id: str, *, as_json: bool) -> No
 
 async def add_file(path: Path, title: str | None, *, as_json: bool) -> int:
     """Upload a file, wait for its text, and print its id; return 1 when it has none."""
-    media_type = MEDIA_TYPES.get(path.suffix.lower())
-    if media_type is None:
-        message = f"{path} is no {', '.join(MEDIA_TYPES)} file"
-        raise Rejected(message, field="path", code="unsupported_media_type")
+    media_type = _document_type(path)
     data = await asyncio.to_thread(path.read_bytes)
     async with server_client(load_settings()) as client:
         uploaded = await client.files.upload(data, media_type, title=title or path.name)
@@ -169,6 +166,23 @@ async def add_file(path: Path, title: str | None, *, as_json: bool) -> int:
         tell(kept.id)
         tell_progress(f"{path}: {kept.state}" + (f" ({kept.reason})" if kept.reason else ""))
     return EXIT_DONE if kept.state == "ready" else EXIT_REFUSED
+
+
+def _document_type(path: Path) -> str:
+    """Return the media type of a document by its name; a table belongs in a workspace.
+
+    Raises:
+        Rejected: for a folder, or a file that is no document.
+    """
+    if path.is_dir():
+        message = f"{path} is a folder; add its files one by one"
+        raise Rejected(message, field="path", code="unsupported_media_type")
+    kinds = {ending: each for ending, each in MEDIA_TYPES.items() if each != CSV}
+    media_type = kinds.get(path.suffix.lower())
+    if media_type is None:
+        message = f"{path} is no {', '.join(kinds)} file"
+        raise Rejected(message, field="path", code="unsupported_media_type")
+    return media_type
 
 
 async def list_files(*, as_json: bool) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from pydantic import JsonValue, TypeAdapter
 
 from chancery.client.command.output import tell, tell_json
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
+from chancery.client.errors import ProblemError
 from chancery.client.replies import Done
 from chancery.client.workspace import Kind, Workspace
 from chancery.events.authority import Language, Role
+from chancery.kernel.errors import NotFound
 from chancery.kernel.ids import parse_id
 
 _GROUP = "group:"
@@ -87,7 +90,8 @@ async def change_grant(
     parse_id(grantee.removeprefix(_GROUP), field="grantee")
     async with _workspace(resource.workspace_id) as workspace:
         change = workspace.grant if is_granted else workspace.revoke_grant
-        done = await change(resource.kind, resource.id, grantee)
+        with entering(resource.workspace_id), _finding(resource):
+            done = await change(resource.kind, resource.id, grantee)
     has = "has" if is_granted else "has no"
     _tell(done, f"{grantee} {has} grant of {resource.id}", as_json=as_json)
 
@@ -114,6 +118,22 @@ async def show_audit(run_id: str, *, as_json: bool) -> None:
         tell_json(dict(found))
     else:
         tell(_OBJECT.dump_json(dict(found), indent=2).decode())
+
+
+@contextmanager
+def _finding(resource: Resource) -> Generator[None]:
+    """Say of a source that is not found that a dataset and an item are named by an option."""
+    try:
+        yield
+    except ProblemError as error:
+        is_of_workspace = error.field == "workspace_id"
+        if error.status != HTTPStatus.NOT_FOUND or is_of_workspace or resource.kind != "sources":
+            raise
+        message = (
+            f"there is no source {resource.id} for you; --dataset names a dataset, "
+            "--item a curated item"
+        )
+        raise NotFound(message, field="resource_id", code=error.code) from error
 
 
 @asynccontextmanager
