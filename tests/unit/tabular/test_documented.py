@@ -37,6 +37,7 @@ SCHEMAS = (
 OTHER_CODES = {
     "sql_unknown_table",
     "sql_ambiguous_table",
+    "sql_abandoned",
     "sql_busy",
     "sql_too_many_queries",
     "sql_input_too_large",
