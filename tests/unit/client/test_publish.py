@@ -149,7 +149,9 @@ async def test_an_option_that_a_dataset_would_ignore_is_refused_before_it_is_pub
 
     assert code == 1
     assert server.sent == []
-    assert "declared_otherwise" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "declared_otherwise" in told
+    assert "what they hid is open" in told
 
 
 async def test_a_dataset_that_has_what_is_asked_for_is_published(
@@ -255,3 +257,19 @@ def refusal(item: Item, data: bytes) -> str | None:
     except Rejected as error:
         return error.code
     return None
+
+
+async def test_files_of_other_kinds_are_counted_and_named_as_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "page.md").write_text("The pump stands here.", "utf-8")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "movie.mp4").write_bytes(b"x")
+    (tmp_path / "notes").write_bytes(b"x")
+    (tmp_path / ".hidden").write_bytes(b"x")
+
+    code = await published(Server({}), tmp_path, Wanted(), monkeypatch)
+
+    told = json.loads(capsys.readouterr().out)
+    assert (code, told["summary"]["files"]) == (0, 1)
+    assert told["skipped"] == ["deep/movie.mp4", "notes"]

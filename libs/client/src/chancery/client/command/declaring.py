@@ -80,8 +80,9 @@ async def declare_dataset(workspace: Workspace, item: Item, wanted: Wanted) -> D
     if wanted.differs_from(found):
         message = (
             f"dataset {item.id} is “{found.title}” ({found.visibility}) and nothing was published; "
-            f"to change that, PUT its whole declaration with its measures and row filters to "
-            f"/v1/workspaces/{workspace.id}/datasets/{item.id}, then publish without the option"
+            f"to change that, PUT its whole declaration to /v1/workspaces/{workspace.id}/datasets/"
+            f"{item.id}, then publish without the option; columns, row filters and measures that "
+            f"it leaves out are gone, and what they hid is open"
         )
         raise DeclaredOtherwise(message, field="visibility" if wanted.visibility else "title")
     return Declared(found.visibility, found.visibility)

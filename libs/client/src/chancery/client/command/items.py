@@ -90,6 +90,19 @@ def find_items(path: Path) -> Iterator[Item]:
         yield Item(each, identity, each.stem[:_TITLE_CHARACTERS])
 
 
+def skipped_in(path: Path) -> list[str]:
+    """Return which files of a folder are of no kind that is published; hidden ones do not count."""
+    if not path.is_dir():
+        return []
+    names = (each.relative_to(path) for each in path.rglob("*") if each.is_file())
+    return sorted(
+        name.as_posix()
+        for name in names
+        if name.suffix.lower() not in MEDIA_TYPES
+        and not any(part.startswith(".") for part in name.parts)
+    )
+
+
 def _told_apart(identity: str, name: str) -> str:
     """Return another id for the file `name` of the folder, since a file before it has this one."""
     return f"{identity[: _ID_CHARACTERS - 9]}-{sha256_hex(name.encode())[:8]}"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from chancery.client.command.bulk import SINGLE_BYTES, Bulk, not_indexed, unreadable
 from chancery.client.command.declaring import Wanted, declare_dataset, declare_source
-from chancery.client.command.items import Item, check_item, find_items
+from chancery.client.command.items import Item, check_item, find_items, skipped_in
 from chancery.client.command.outcomes import Published, exit_code_of, summary
 from chancery.client.command.output import (
     EXIT_UNAVAILABLE,
@@ -33,6 +33,8 @@ from chancery.kernel.ids import parse_id
 
 AT_ONCE_MAX = 4
 """How many tables and large files are on their way at the same time."""
+SKIPPED_SHOWN = 10
+"""How many skipped files are named to people; `--json` names all."""
 
 
 async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json: bool) -> int:
@@ -59,12 +61,22 @@ async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json:
             batch = Batch(workspace, wanted, settings.max_upload_bytes, counter, as_json=as_json)
             is_cut_off = not await _publish(batch, items, known if is_folder else None)
     outcomes = [batch.outcomes[item] for item in items if item in batch.outcomes]
-    counts = summary(len(items), outcomes)
+    counts, skipped = summary(len(items), outcomes), skipped_in(path)
     if as_json:
-        tell_json({"published": [each.to_json() for each in outcomes], "summary": counts.to_json()})
+        published: list[Json] = [each.to_json() for each in outcomes]
+        tell_json({"published": published, "skipped": skipped, "summary": counts.to_json()})
     elif is_folder:
         tell_progress(counts.sentence())
+        if skipped:
+            tell_progress(_sentence_of(skipped))
     return EXIT_UNAVAILABLE if is_cut_off else exit_code_of(outcomes)
+
+
+def _sentence_of(skipped: Sequence[str]) -> str:
+    """Return how many files were skipped and which, the first of many."""
+    rest = len(skipped) - SKIPPED_SHOWN
+    more = f" and {rest} more" if rest > 0 else ""
+    return f"skipped, of other kinds: {len(skipped)} ({', '.join(skipped[:SKIPPED_SHOWN])}{more})"
 
 
 async def _publish(batch: Batch, items: Sequence[Item], known: dict[str, Resource] | None) -> bool:
