@@ -18,6 +18,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import asyncpg
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from chancery.kernel.errors import Corrupt, NotFound, Rejected
@@ -51,6 +52,12 @@ class NotEmpty(Rejected):
     """The database holds rows; a restore never mixes two histories."""
 
     code = "database_not_empty"
+
+
+class NotMigrated(Rejected):
+    """The database has none of the schemas."""
+
+    code = "not_migrated"
 
 
 class BackupDamaged(Corrupt):
@@ -95,6 +102,7 @@ async def backup(dsn: str, folder: Path, label: str) -> Manifest:
 
     Raises:
         Rejected: there is a backup of that name.
+        NotMigrated: there is nothing to save.
         Unavailable: the database is away.
     """
     unfinished = _begin(folder, label)
@@ -112,6 +120,7 @@ async def restore(dsn: str, folder: Path, label: str) -> Manifest:
         NotFound: there is no such backup.
         NotEmpty: the database holds rows.
         BackupDamaged: a file is not the one that was written.
+        NotMigrated: the database has no tables.
         Rejected: the database lacks migrations that the backup had.
         Unavailable: the database is away.
     """
@@ -225,14 +234,19 @@ async def _tables(db: Connection) -> list[_Table]:
 
 
 async def _migrations(db: Connection) -> tuple[str, ...]:
-    rows = await db.fetch(_READ_APPLIED)
+    try:
+        rows = await db.fetch(_READ_APPLIED)
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError) as error:
+        message = "the database holds no tables of ours; run chancery migrate first"
+        raise NotMigrated(message) from error
     return tuple(sorted("/".join(str(value) for value in tuple(row)) for row in rows))
 
 
 async def _check_migrations(db: Connection, manifest: Manifest) -> None:
     missing = sorted(set(manifest.migrations) - set(await _migrations(db)))
     if missing:
-        message = f"the database lacks {len(missing)} migrations of the backup; run migrate first"
+        lacking = f"the database lacks {len(missing)} migrations of the backup"
+        message = f"{lacking}; run chancery migrate first"
         raise Rejected(message, code="migrations_missing")
 
 

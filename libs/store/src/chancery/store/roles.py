@@ -72,6 +72,9 @@ async def _create(connection: Connection, role: str, passwords: Mapping[str, Sec
         await run_rendered(connection, _CREATE_GROUP_ROLE, role)
         return
     if role not in passwords:
-        message = f"the role {role} does not exist and no password for it is configured"
+        message = (
+            f"the role {role} does not exist and no password for it is configured; "
+            "set CHANCERY_ROLE_PASSWORD to the one that the services shall log in with"
+        )
         raise MissingPassword(message, field=role)
     await run_rendered(connection, _CREATE_RUNTIME_ROLE, role)

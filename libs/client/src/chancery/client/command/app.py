@@ -232,13 +232,18 @@ def restore(
     folder: Annotated[Path, typer.Argument(help="Where the backups are kept.")],
     *,
     label: Annotated[str | None, typer.Option(help="Which one (default: the newest).")] = None,
+    data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fill the migrated, empty database of CHANCERY_POSTGRES_DSN from a backup."""
+    """Fill an empty database from a backup.
+
+    That is the migrated one of CHANCERY_POSTGRES_DSN; without it the PostgreSQL of the data folder,
+    on which no system may run: it is made, filled and stopped again.
+    """
     from chancery.client.command.backups import run_restore
 
     with speaking(as_json=as_json):
-        asyncio.run(run_restore(folder, label, as_json=as_json))
+        asyncio.run(run_restore(folder, label, data_dir, as_json=as_json))
 
 
 def _projections(verb: str, name: str, data_dir: Path | None, *, as_json: bool) -> None:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from chancery.bus.provision import Plan, apply, diff
 from chancery.client.command.operator import operator_bus
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json
-from chancery.client.command.settings import InvalidSetting, load_settings
+from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
 from chancery.events.topology import consumers
 from chancery.store.migrations import discover, migrate
 from chancery.store.pool import check_durability, connect
+from chancery.store.roles import SERVICES, runtime_role
 
 
 async def run_migrate(*, as_json: bool) -> None:
-    """Apply what is missing and say what was applied; the roles must exist with passwords."""
+    """Apply what is missing and say what was applied.
+
+    The roles of the services get CHANCERY_ROLE_PASSWORD; without it they must exist.
+    """
     settings = load_settings()
     if settings.postgres_dsn is None:
         message = "set CHANCERY_POSTGRES_DSN to the role that migrates"
@@ -22,7 +28,7 @@ async def run_migrate(*, as_json: bool) -> None:
     dsn = settings.postgres_dsn.get_secret_value()
     async with connect(dsn, name="chancery-migrate") as connection:
         await check_durability(connection)
-        applied = await migrate(connection, discover(), passwords={})
+        applied = await migrate(connection, discover(), passwords=_passwords(settings))
     labels = [each.label for each in applied]
     if as_json:
         tell_json({"applied": labels})
@@ -30,6 +36,11 @@ async def run_migrate(*, as_json: bool) -> None:
     for label in labels:
         tell(f"applied {label}")
     tell("the database is up to date")
+
+
+def _passwords(settings: CommandSettings) -> dict[str, SecretStr]:
+    password = settings.role_password
+    return {} if password is None else {runtime_role(each): password for each in SERVICES}
 
 
 async def run_streams(

@@ -31,11 +31,13 @@ class NoToken(Rejected):
 class CommandSettings(ServiceSettings):
     """The settings of the command; `url` and `token` are those of the server it calls.
 
-    `max_upload_bytes` is what that server takes at most; it is a setting of the gateway too.
+    `role_password` is what `migrate` gives the roles of all services. `max_upload_bytes` is what
+    that server takes at most; it is a setting of the gateway too.
     """
 
     url: str | None = None
     token: SecretStr | None = None
+    role_password: SecretStr | None = None
     max_upload_bytes: int = Field(default=16 * 1024 * 1024, ge=1)
 
 
