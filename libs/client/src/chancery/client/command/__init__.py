@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from chancery.client.command.app import main
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it quietly, also while it is still being loaded."""
+    try:
+        from chancery.client.command.app import main as run
+
+        run()
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chancery.client.command.app import main
+from chancery.client.command import main
 
 if __name__ == "__main__":
     main()
