@@ -116,6 +116,19 @@ async def test_bounds_that_do_not_go_together_are_named(
     assert world.owners.asked == []
 
 
+@pytest.mark.req("CL-5")
+async def test_a_misspelt_attribute_of_a_corpus_is_named_before_the_one_that_is_missing() -> None:
+    written = {"model": "Revision", "scope": "parent.parent", "title": "title",
+               "content": ["body"], "where": "live(row)"}  # fmt: skip
+    world, found = World(), list[str]()
+    async with world.client() as client:
+        for each in ({"frm": "deployment.knowledge"}, {}):
+            refused = await client.put(f"{WORKSPACE}/corpora/Handbook", json=written | each)
+            found.append(refused.json()["field"])
+
+    assert found == ["frm", "from"]
+
+
 @pytest.mark.req("CL-6")
 async def test_a_request_is_announced_with_its_corpus_while_its_run_is_open() -> None:
     for is_open in (True, False):

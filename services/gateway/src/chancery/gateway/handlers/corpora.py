@@ -19,6 +19,7 @@ from chancery.gateway.domain.knowledge import (
     RequestPair,
 )
 from chancery.gateway.domain.media import UnsupportedMediaType, essence
+from chancery.gateway.domain.problems import FIELD_CHARACTERS_MAX
 from chancery.gateway.domain.searches import RefreshBody
 from chancery.gateway.handlers.asking import announce_cancel, announce_request
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
@@ -170,8 +171,10 @@ def _from_json(body: bytes) -> CorpusBody:
     try:
         return CorpusBody.model_validate_json(body)
     except ValidationError as error:
-        first = Misfit.model_validate(error.errors()[0])
-        place = ".".join(str(step) for step in first.loc) or "body"
+        misfits = [Misfit.model_validate(each) for each in error.errors()]
+        # A misspelt attribute is missing as well: what was written says more than what was not.
+        first = next((each for each in misfits if each.type == "extra_forbidden"), misfits[0])
+        place = ".".join(str(step) for step in first.loc)[:FIELD_CHARACTERS_MAX] or "body"
         message = f"{place}: {sentence_of(first)}"
         raise Rejected(message, field=place, code="invalid_request") from error
 
