@@ -50,6 +50,10 @@ async def test_each_step_names_the_one_before_it_and_the_variable_it_needs(
     migrated = command(["migrate"], fresh, PASSWORD)
     again = command(["migrate"], fresh)
     saved = command(["backup", folder], fresh)
+    host = fresh.rpartition("@")[2]
+    release = f"postgresql://{runtime_role('release')}:{PASSWORD}@{host}"
+    not_permitted = command(["backup", folder + "-of-release"], release)
+    no_dsn = command(["migrate"], "localhost")
 
     assert (unmigrated.returncode, unmigrated.stderr.count("\n")) == (1, 1)
     assert "run chancery migrate first" in unmigrated.stderr
@@ -57,8 +61,10 @@ async def test_each_step_names_the_one_before_it_and_the_variable_it_needs(
     assert "set CHANCERY_ROLE_PASSWORD" in without.stderr
     assert (migrated.returncode, again.returncode, saved.returncode) == (0, 0, 0)
     assert PASSWORD not in migrated.stdout + migrated.stderr
-    host = fresh.rpartition("@")[2]
-    async with connect(f"postgresql://{runtime_role('release')}:{PASSWORD}@{host}", name="test"):
+    for refused in (not_permitted, no_dsn):
+        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+        assert "CHANCERY_POSTGRES_DSN" in refused.stderr
+    async with connect(release, name="test"):
         pass
 
 

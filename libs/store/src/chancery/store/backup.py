@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -22,6 +22,7 @@ import asyncpg
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from chancery.kernel.errors import Corrupt, NotFound, Rejected
+from chancery.store.migrations import NotPermitted
 from chancery.store.pool import Connection, PoolLimits, connect, translate_errors
 from chancery.store.queries import load_queries
 from chancery.store.roles import OWNER, SERVICES, run_rendered
@@ -103,6 +104,7 @@ async def backup(dsn: str, folder: Path, label: str) -> Manifest:
     Raises:
         Rejected: there is a backup of that name.
         NotMigrated: there is nothing to save.
+        NotPermitted: the role may not read everything.
         Unavailable: the database is away.
     """
     unfinished = _begin(folder, label)
@@ -121,6 +123,7 @@ async def restore(dsn: str, folder: Path, label: str) -> Manifest:
         NotEmpty: the database holds rows.
         BackupDamaged: a file is not the one that was written.
         NotMigrated: the database has no tables.
+        NotPermitted: the role may not fill everything.
         Rejected: the database lacks migrations that the backup had.
         Unavailable: the database is away.
     """
@@ -145,16 +148,25 @@ def labels(folder: Path) -> Sequence[str]:
 
 @asynccontextmanager
 async def _reading(db: Connection) -> AsyncGenerator[None]:
-    with translate_errors():
+    with translate_errors(), _permitted():
         async with db.transaction(isolation="repeatable_read", readonly=True):
             yield
 
 
 @asynccontextmanager
 async def _writing(db: Connection) -> AsyncGenerator[None]:
-    with translate_errors():
+    with translate_errors(), _permitted():
         async with db.transaction():
             yield
+
+
+@contextmanager
+def _permitted() -> Generator[None]:
+    try:
+        yield
+    except asyncpg.InsufficientPrivilegeError as error:
+        message = "the role may not read and fill every table; name the one that migrates"
+        raise NotPermitted(message, field="CHANCERY_POSTGRES_DSN") from error
 
 
 def _begin(folder: Path, label: str) -> Path:

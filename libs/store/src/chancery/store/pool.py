@@ -47,6 +47,12 @@ class NotDurable(Rejected):
     code = "not_durable"
 
 
+class InvalidDsn(Rejected):
+    """The connection string cannot be read."""
+
+    code = "invalid_dsn"
+
+
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
     """Bounds of a pool; times in seconds."""
@@ -159,6 +165,9 @@ def translate_errors() -> Generator[None]:
     except asyncpg.InvalidCatalogNameError as error:
         message = "the database named in the configured DSN does not exist"
         raise Unavailable(message, code="database_missing") from error
+    except asyncpg.ClientConfigurationError as error:
+        message = "the configured DSN is not one: postgresql://role:password@host/database"
+        raise InvalidDsn(message, field="CHANCERY_POSTGRES_DSN") from error
     except _AWAY as error:
         message = "PostgreSQL did not answer in time"
         raise Unavailable(message) from error
