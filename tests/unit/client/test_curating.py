@@ -143,6 +143,8 @@ def test_a_declaration_is_refused_here_with_its_attribute(
         ["corpus", "available", "Handbook", "-w", "w"],
         ["item", "publish", "guide", "-w", "w"],
         ["item", "show", "guide", "-w", "w", "--version", "0"],
+        ["item", "publish", "guide", "g.md", "-w", "w", "--evidence", "law"],
+        ["item", "publish", "g", "g.md", "-w", "w", "--evidence", "source:a:1", "--no-evidence"],
         ["file", "remove"],
         ["grant", "guide", "bruno", "-w", "w", "--item", "--dataset"],
     ],

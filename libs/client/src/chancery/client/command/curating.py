@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from chancery.client.command.items import CSV, MEDIA_TYPES
-from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
+from chancery.client.command.output import (
+    EXIT_DONE,
+    EXIT_REFUSED,
+    WrongUsage,
+    tell,
+    tell_json,
+    tell_progress,
+)
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
 from chancery.client.command.versions import KnownItem, NewVersion, newest_of
@@ -25,7 +32,7 @@ def parse_evidence(written: str) -> Evidence:
     """Return the evidence that `source:ID:REVISION` or `dataset:ID:SNAPSHOT` names.
 
     Raises:
-        Rejected: with the form that it should have.
+        WrongUsage: with the form that it should have.
     """
     kind, _, rest = written.partition(":")
     name, _, number = rest.rpartition(":")
@@ -33,7 +40,7 @@ def parse_evidence(written: str) -> Evidence:
     found: EvidenceKind | None = next((each for each in kinds if each == kind), None)
     if found is None or not name or not number.isdecimal() or int(number) < 1:
         message = "write evidence as source:ID:REVISION or dataset:ID:SNAPSHOT"
-        raise Rejected(message, field="--evidence", code="invalid_evidence")
+        raise WrongUsage(message, field="--evidence", code="invalid_evidence")
     return Evidence(found, parse_id(name, field="--evidence"), int(number))
 
 
@@ -55,11 +62,11 @@ def chosen_evidence(written: Sequence[str] | None, *, is_none: bool) -> list[Evi
     """Return the evidence that the command line asks for, or None to keep what there is.
 
     Raises:
-        Rejected: for evidence that is named and wanted at none.
+        WrongUsage: for evidence that is named and wanted at none.
     """
     if written and is_none:
         message = "use either --evidence or --no-evidence"
-        raise Rejected(message, field="--no-evidence", code="invalid_evidence")
+        raise WrongUsage(message, field="--no-evidence", code="invalid_evidence")
     return [] if is_none else [parse_evidence(each) for each in written] if written else None
 
 

@@ -12,7 +12,7 @@ import typer
 
 from chancery.client.errors import ProblemError
 from chancery.kernel.canonical import Json, canonical_bytes
-from chancery.kernel.errors import ChanceryError, Unavailable
+from chancery.kernel.errors import ChanceryError, Rejected, Unavailable
 
 EXIT_DONE = 0
 EXIT_REFUSED = 1
@@ -22,6 +22,12 @@ EXIT_UNCHECKABLE = 4
 
 _HARMLESS = frozenset("\n\t")
 _CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+
+
+class WrongUsage(Rejected):
+    """The command was called with options that do not fit, or not together."""
+
+    code = "usage"
 
 
 @contextmanager
@@ -56,7 +62,9 @@ def _is_group(error: Exception) -> TypeGuard[ExceptionGroup[Exception]]:
 
 
 def exit_code(error: ChanceryError) -> int:
-    """Return 3 when repeating may help, else 1."""
+    """Return 3 when repeating may help, 2 for what the command was called with, else 1."""
+    if isinstance(error, WrongUsage):
+        return EXIT_USAGE
     if isinstance(error, ProblemError):
         is_away = error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         return EXIT_UNAVAILABLE if is_away else EXIT_REFUSED

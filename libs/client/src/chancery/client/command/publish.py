@@ -17,6 +17,7 @@ from chancery.client.command.items import Item, check_item, find_items, skipped_
 from chancery.client.command.outcomes import Published, exit_code_of, summary
 from chancery.client.command.output import (
     EXIT_UNAVAILABLE,
+    WrongUsage,
     tell,
     tell_error,
     tell_json,
@@ -28,7 +29,7 @@ from chancery.client.command.settings import load_settings
 from chancery.client.replies import Resource
 from chancery.client.workspace import Workspace
 from chancery.kernel.canonical import Json
-from chancery.kernel.errors import ChanceryError, Rejected
+from chancery.kernel.errors import ChanceryError
 from chancery.kernel.ids import parse_id
 
 AT_ONCE_MAX = 4
@@ -43,13 +44,13 @@ async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json:
     Ctrl-C ends it with what was told so far; the same command goes on.
 
     Raises:
-        Rejected: when one title is given for many files.
+        WrongUsage: when one title is given for many files.
     """
     items = list(find_items(path))
     is_folder = items[0].path != path
     if wanted.title is not None and is_folder:
         message = "a title is for one file; publish the files of a folder without --title"
-        raise Rejected(message, field="--title", code="title_for_folder")
+        raise WrongUsage(message, field="--title", code="title_for_folder")
     parse_id(workspace_id, field="--workspace")
     settings = load_settings()
     async with server_client(settings) as client:
