@@ -44,6 +44,21 @@ class Record(BaseModel):
         return record
 
     @classmethod
+    def from_pinned(cls, data: bytes) -> Self:
+        """Return the record in bytes that have the hash of a pin.
+
+        Their form was checked by whoever pinned them; here only their fields are.
+
+        Raises:
+            Malformed: naming the fields that are missing, unknown or of a wrong type.
+        """
+        try:
+            return cls.model_validate_json(data)
+        except ValidationError as error:
+            message = f"not a {cls.__name__}: {places(error)}"
+            raise Malformed(message, field=first_place(error)) from None
+
+    @classmethod
     def from_json_text(cls, data: bytes) -> Self:
         """Return the record in the JSON text `data`, whatever its spaces and order of keys.
 

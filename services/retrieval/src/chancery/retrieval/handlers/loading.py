@@ -40,17 +40,19 @@ class Loading:
         data = await self.blobs.get(tenant, pin.manifest_sha256, limit=BLOB_BYTES_MAX)
         match pin.ref.kind:
             case "dataset":
-                cards = DatasetManifest.from_bytes(data)
+                cards = DatasetManifest.from_pinned(data)
                 _check(pin, cards.key, cards.snapshot, cards.extraction_sha256)
                 return card_entries(cards)
             case "source" | "file":
-                return await self._text(tenant, pin, Manifest.from_bytes(data))
+                return await self._text(tenant, pin, Manifest.from_pinned(data))
             case "item":
-                return await self._text(tenant, pin, KnowledgeManifest.from_bytes(data).as_text())
+                return await self._text(tenant, pin, KnowledgeManifest.from_pinned(data).as_text())
 
     async def _text(self, tenant: str, pin: Pin, parts: Manifest) -> tuple[Entry, ...]:
         _check(pin, parts.key, parts.revision, parts.extraction_sha256)
         text = await self.blobs.get(tenant, pin.extraction_sha256, limit=BLOB_BYTES_MAX)
+        if len(text) <= SHORT_BYTES:
+            return text_entries(parts, _decoded(text))
         return await asyncio.to_thread(lambda: text_entries(parts, _decoded(text)))
 
 
