@@ -13,9 +13,9 @@ from typing import Final, Literal, Self
 from pydantic import Field
 
 from chancery.events.authority import Standing
+from chancery.events.authority_knowledge import declaration_hash
 from chancery.events.envelope import Id
 from chancery.evidence.record import Record
-from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Rejected
 
 CONTENT_MAX: Final = 10
@@ -129,8 +129,16 @@ class CorpusDeclaration(Record):
 
     @property
     def sha256(self) -> str:
-        """Return the hash of the canonical bytes: what an answer's receipt pins."""
-        return sha256_hex(self.to_bytes())
+        """Return the hash that its declaration on the log states, and an answer's receipt pins."""
+        return declaration_hash(
+            corpus_id=self.corpus,
+            model=self.model,
+            scope=self.scope,
+            title=self.title,
+            content=self.content,
+            where=self.where,
+            binding=self.binding,
+        )
 
     def checked(self) -> Self:
         """Return this declaration when the catalogue allows it.

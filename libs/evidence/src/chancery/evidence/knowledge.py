@@ -12,12 +12,18 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from chancery.events.authority import LINE_PATTERN
-from chancery.events.authority_knowledge import EVIDENCE_MAX, ITEM_BYTES_MAX, TAGS_MAX
+from chancery.events.authority_knowledge import (
+    EVIDENCE_MAX,
+    ITEM_BYTES_MAX,
+    TAGS_MAX,
+    EvidenceRoot,
+    evidence_hash,
+)
 from chancery.events.envelope import Id, Moment, Sha256
 from chancery.evidence.manifest import AlteredText, Manifest, build_manifest, check_text
 from chancery.evidence.parts import Part
 from chancery.evidence.record import Record
-from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
+from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import TooLarge
 
 Line = Annotated[str, Field(min_length=1, max_length=300, pattern=LINE_PATTERN)]
@@ -127,9 +133,7 @@ class VersionWords(Record):
 
 def roots_sha256(roots: Sequence[RootReference]) -> str:
     """Return the hash of a version's evidence, as its publication states it."""
-    ordered = sorted(roots, key=lambda root: (root.kind, root.key))
-    items: list[Json] = [root.to_json() for root in ordered]
-    return sha256_hex(canonical_bytes(items))
+    return evidence_hash([EvidenceRoot.model_validate(root.to_json()) for root in roots])
 
 
 def body_size(body: bytes) -> int:
