@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager
@@ -14,6 +13,7 @@ from chancery.bus import provision
 from chancery.events.topology import consumers
 from chancery.evidence.scope import ScopeEntry
 from chancery.kernel.errors import Unavailable
+from chancery.testkit.folders import take_away
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
 from tests.integration.indexing.harness import Place, open_log, running
@@ -96,7 +96,7 @@ async def test_a_folder_that_is_taken_from_the_running_service_is_built_again(
         entry = await desk.ready(ref)
         before = await found(desk, entry)
 
-        shutil.rmtree(place.folder / "index")
+        take_away(place.folder / "index")
 
         await eventually((place.folder / "index" / TENANT / "meta.json").exists, within_s=20)
         again = await eventually(lambda: _complete(desk, entry), within_s=20)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chancery.kernel.errors import Unavailable
+from chancery.testkit.folders import take_away
 from chancery.testkit.waiting import eventually
 from tests.unit.retrieval.world import NOW, TENANT, World
 
@@ -97,7 +98,7 @@ async def test_an_index_that_breaks_while_it_is_used_is_built_again(tmp_path: Pa
 
     async with service.following_along():
         await eventually(lambda: service.following.position == 1)
-        shutil.rmtree(tmp_path / "index" / TENANT)
+        take_away(tmp_path / "index" / TENANT)
         service.following.report_broken(TENANT)
         await eventually((tmp_path / "index" / TENANT / "meta.json").exists)
         await eventually(lambda: service.found("service", pin))

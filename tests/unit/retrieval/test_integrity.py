@@ -13,6 +13,7 @@ from chancery.retrieval.adapters.integrity import check_files
 from chancery.retrieval.adapters.tenant_index import TenantIndex
 from chancery.retrieval.domain.entries import Entry, Pin, RevisionRef
 from chancery.retrieval.errors import IndexBroken
+from chancery.testkit.folders import take_away
 from chancery.testkit.waiting import eventually
 from tests.unit.retrieval.world import TENANT, World
 
@@ -97,7 +98,7 @@ async def test_a_folder_that_is_taken_away_while_it_runs_is_built_again(
     async with service.following_along():
         await eventually(lambda: service.following.position == 2)
 
-        shutil.rmtree(tmp_path / "index" / (TENANT if taken == "tenant" else ""))
+        take_away(tmp_path / "index" / (TENANT if taken == "tenant" else ""))
 
         await eventually((tmp_path / "index" / TENANT / "meta.json").exists)
         found = await eventually(lambda: service.found("service", pin))
