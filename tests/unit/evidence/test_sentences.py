@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -9,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.evidence.manifest import build_manifest
-from chancery.evidence.parts import PART_CHARACTERS
+from chancery.evidence.parts import PART_CHARACTERS, split_parts
 from chancery.evidence.passages import PASSAGE_CHARACTERS, passages
-from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, resolve_quote
-from chancery.evidence.sentences import sentences, sentences_by_block
+from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, is_blank, resolve_quote
+from chancery.evidence.sentences import SentenceStarts, sentences, sentences_by_block
 from chancery.kernel.canonical import sha256_hex
 
 PIECES = st.sampled_from(
@@ -33,6 +34,20 @@ PIECES = st.sampled_from(
     ]
 )
 DOCUMENTS = st.lists(PIECES, max_size=60).map("".join)
+
+LONG_PIECES = st.one_of(
+    PIECES,
+    st.sampled_from(
+        ["Words go on. " * 40, "and on " * 60, "日本語。" * 90, "x. Y " * 30, "\n" * 9]
+    ),
+)
+LONG_DOCUMENTS = st.lists(LONG_PIECES, min_size=10, max_size=60).map("".join)
+
+MARKS = st.lists(
+    st.sampled_from(["Xyz", " ", ".", "!", "?", "…", "。", "！", "」", "”", ")", "\u3000"]),
+    max_size=40,
+).map("".join)
+PLAIN_STOP = re.compile(r"(?<![.!?…])[.!?…]+[\"'”“’»)\]*_]*(?=\s)|[。！？]+[」』）”]*")
 
 
 def found(text: str) -> list[str]:
@@ -141,6 +156,40 @@ def test_the_sentences_of_a_part_resolve_as_quotations(text: str) -> None:
         for start, end in sentences(text, part.start, part.end):
             quote = resolve_quote(text, manifest, part.part_id, start, end)
             assert quote == quote.strip()
+
+
+@given(text=MARKS)
+def test_every_mark_with_room_behind_it_ends_a_sentence(text: str) -> None:
+    ends = [0, *(stop.end() for stop in PLAIN_STOP.finditer(text)), len(text)]
+    expected = [text[low:high].strip() for low, high in pairwise(ends)]
+
+    assert found(text) == [piece for piece in expected if not is_blank(piece)]
+
+
+@given(text=LONG_DOCUMENTS, data=st.data())
+def test_a_start_looked_for_is_the_last_of_all_sentences_before_the_bound(
+    text: str, data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    bounds = sorted(data.draw(st.lists(st.integers(start, end), max_size=8)))
+
+    looked_for = SentenceStarts(text, start, end)
+
+    every = [low for low, _ in sentences(text, start, end)]
+    for after, bound in pairwise([start, *bounds]):
+        fitting = [low for low in every if after < low <= bound]
+        assert looked_for.last(after, bound) == (fitting[-1] if fitting else None)
+
+
+@given(text=LONG_DOCUMENTS)
+def test_passages_begin_at_the_last_sentence_within_the_bound(text: str) -> None:
+    for part in split_parts("key", 1, sha256_hex(text.encode()), text):
+        spans = passages(text, part)
+        starts = [low for low, _ in sentences(text, part.start, part.end)]
+        for (low, high), _ in pairwise(spans):
+            fitting = [start for start in starts if low < start <= low + PASSAGE_CHARACTERS]
+            assert not fitting or high == fitting[-1]
 
 
 @given(text=DOCUMENTS)

@@ -6,7 +6,7 @@ from typing import Final
 
 from chancery.evidence.parts import Part
 from chancery.evidence.quote import splits_character
-from chancery.evidence.sentences import Span, sentences
+from chancery.evidence.sentences import SentenceStarts, Span
 
 PASSAGE_CHARACTERS: Final = 1000
 _TAIL_CHARACTERS: Final = 250
@@ -21,7 +21,7 @@ def passages(text: str, part: Part) -> tuple[Span, ...]:
     """
     if part.end - part.start <= PASSAGE_CHARACTERS + _TAIL_CHARACTERS:
         return ((part.start, part.end),)
-    starts = [low for low, _ in sentences(text, part.start, part.end) if low > part.start]
+    starts = SentenceStarts(text, part.start, part.end)
     found: list[Span] = []
     position = part.start
     while position < part.end:
@@ -31,14 +31,12 @@ def passages(text: str, part: Part) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def _window_end(text: str, starts: list[int], position: int, end: int) -> int:
+def _window_end(text: str, starts: SentenceStarts, position: int, end: int) -> int:
     bound = position + PASSAGE_CHARACTERS
     if end - position <= PASSAGE_CHARACTERS + _TAIL_CHARACTERS:
         return end
-    fitting = [start for start in starts if position < start <= bound]
-    if fitting:
-        return fitting[-1]
-    return _hard_cut(text, position, bound)
+    fitting = starts.last(position, bound)
+    return _hard_cut(text, position, bound) if fitting is None else fitting
 
 
 def _hard_cut(text: str, position: int, bound: int) -> int:

@@ -6,9 +6,12 @@ part's border cuts is left out: a fragment could say the opposite of its sentenc
 
 from __future__ import annotations
 
+import math
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final, NamedTuple, TypeAlias
 
 from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, is_blank, splits_character
@@ -24,8 +27,15 @@ _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _LEAD: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)][ \t]+|>[ \t]?)")
 _HEADING: Final = re.compile(r"[ \t]*#{1,6}[ \t]")
 _RULE: Final = re.compile(r"[ \t]*(?:```.*|~~~.*|[-=*_]{3,}[ \t]*|(?=[-: \t]*+\|)[-:| \t]*+)")
-_STOP: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”“’»)\]*_]*+(?=\s)|[。！？]+[」』）”]*")
-_WORD_BEFORE: Final = re.compile(r"[^\s(\[\"'“„»]+\Z")
+_STOP: Final = re.compile(
+    r"[.!?…。！？](?:(?<![.!?…][.!?…])(?<=[.!?…])[.!?…]*+[\"'”“’»)\]*_]*+(?=\s)"
+    r"|(?<=[。！？])[。！？]*[」』）”]*)"
+)
+"""What may end a sentence. It begins with every mark, so that the engine skips to the next one."""
+
+_TO_WORD: Final = re.compile(r"(?s:.*[\s(\[\"'“„»])")
+"""What stands before the last word."""
+
 _INITIAL: Final = re.compile(r"[^\W\d_]\.")
 _ORDINAL: Final = re.compile(r"\d{1,2}\.")
 _ORDINAL_NOUN: Final = re.compile(
@@ -74,7 +84,7 @@ def sentences_by_block(text: str, start: int, end: int) -> tuple[tuple[Span, ...
     """Return what `sentences` does, the sentences of each paragraph, item or row together."""
     first = _context_start(text, start)
     last = _context_end(text, end)
-    lower = _is_lower_case(text[first:last])
+    lower = _is_lower_case(text, first, last)
     found = (
         tuple(
             (low, high)
@@ -84,6 +94,52 @@ def sentences_by_block(text: str, start: int, end: int) -> tuple[tuple[Span, ...
         for block in _blocks(text, first, last)
     )
     return tuple(block for block in found if block)
+
+
+class SentenceStarts:
+    """Where the sentences inside [start, end) begin, looked for only as far as it is asked.
+
+    Ask from the front to the back: what lies well before a bound is not cut into sentences.
+    """
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        """Prepare; the blocks of lines are all that is looked at."""
+        first, last = _context_start(text, start), _context_end(text, end)
+        lower = _is_lower_case(text, first, last)
+        blocks = [block for block in _blocks(text, first, last) if block.end > start]
+        self._text, self._start, self._end = text, start, end
+        self._begins = [block.start for block in blocks]
+        self._units = [_Ahead(_units(text, block, lower=lower)) for block in blocks]
+
+    def last(self, after: int, bound: int) -> int | None:
+        """Return the last start above `after` and at most `bound` that `sentences` would tell."""
+        for number in range(bisect_right(self._begins, bound) - 1, -1, -1):
+            for low, high in reversed(self._units[number].up_to(bound)):
+                if low <= after:
+                    return None
+                if self._is_inside(low, high) and _is_quotable(self._text, low, high):
+                    return low
+        return None
+
+    def _is_inside(self, low: int, high: int) -> bool:
+        return self._start <= low and high <= self._end
+
+
+class _Ahead:
+    """Spans in order, taken from where they come from as far as they are needed."""
+
+    def __init__(self, coming: Iterator[Span]) -> None:
+        self._coming = coming
+        self._come: list[Span] = []
+
+    def up_to(self, bound: int) -> list[Span]:
+        """Return those that begin at `bound` or before."""
+        while not self._come or self._come[-1][0] <= bound:
+            span = next(self._coming, None)
+            if span is None:
+                return self._come
+            self._come.append(span)
+        return self._come[: bisect_right(self._come, (bound, sys.maxsize))]
 
 
 def _context_start(text: str, start: int) -> int:
@@ -98,8 +154,10 @@ def _context_end(text: str, end: int) -> int:
     return bound if found < 0 else found
 
 
-def _is_lower_case(text: str) -> bool:
-    return len(_CAPITAL.findall(text)) < _CAPITALS_MIN * len(text)
+def _is_lower_case(text: str, start: int, end: int) -> bool:
+    enough = math.ceil(_CAPITALS_MIN * (end - start))
+    capitals = islice(_CAPITAL.finditer(text, start, end), enough)
+    return sum(1 for _ in capitals) < enough
 
 
 def _is_quotable(text: str, start: int, end: int) -> bool:
@@ -187,8 +245,9 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], *, lower: bool) -
         return False
     if not mark.startswith(".") or mark.startswith(".."):
         return True
-    found = _WORD_BEFORE.search(text, max(start, stop.start() - 40), stop.start())
-    word = (found.group() if found else "").casefold() + "."
+    near = max(start, stop.start() - 40)
+    before = _TO_WORD.match(text, near, stop.start())
+    word = text[before.end() if before else near : stop.start()].casefold() + "."
     known = _LOWER_ABBREVIATIONS if lower else _ABBREVIATIONS
     if word in known or _INITIAL.fullmatch(word):
         return False
