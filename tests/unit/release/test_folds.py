@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -34,6 +35,7 @@ from chancery.release.domain.authority_fold import (
     AggregateRow,
     Folded,
     fold,
+    fold_on,
     touched,
 )
 from chancery.release.domain.index_fold import (
@@ -42,7 +44,7 @@ from chancery.release.domain.index_fold import (
     evolve_entry,
     fold_index,
 )
-from chancery.release.domain.marks import LogIdentity, Mark, check_log
+from chancery.release.domain.marks import LogIdentity, Mark, MovingMark, check_log
 from chancery.release.errors import ForeignLog
 
 TENANT = "acme"
@@ -192,6 +194,45 @@ def test_any_split_into_batches_gives_the_same_rows_and_digest(
     assert {**first.rows, **second.rows} == whole.rows
     assert second.mark == whole.mark
     assert first.quarantined + second.quarantined == whole.quarantined
+
+
+@pytest.mark.req("EV-5", "EV-6")
+@given(MOVES, st.integers(0, 25), st.integers(0, 25))
+def test_a_window_of_several_batches_gives_the_same_rows_and_digest(
+    moves: list[str], known: int, split: int
+) -> None:
+    messages = [_message(number, move) for number, move in enumerate(moves, start=1)]
+    before = fold(Mark(), {}, messages[:known])
+
+    whole = fold(before.mark, before.rows, messages[known:])
+    window = Folded.at(before.mark)
+    fold_on(window, before.rows, messages[known : known + split])
+    fold_on(window, before.rows, messages[known + split :])
+
+    assert window == whole
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.booleans(), st.binary(max_size=9)), max_size=20))
+def test_a_mark_that_moves_goes_where_new_marks_go(steps: list[tuple[int, bool, bytes]]) -> None:
+    mark = Mark()
+    moving = MovingMark.at(mark)
+
+    for step, is_covered, payload in steps:
+        sequence = mark.sequence + step
+        if is_covered:
+            mark = mark.cover(sequence, payload)
+            assert moving.cover(sequence, payload) == hashlib.sha256(payload).hexdigest()
+        else:
+            mark = mark.skip(sequence)
+            moving.skip(sequence)
+
+        assert moving.mark == mark
+
+
+def test_the_digest_is_the_one_that_the_contract_says() -> None:
+    first = hashlib.sha256(bytes(32) + (7).to_bytes(8, "big") + hashlib.sha256(b"a").digest())
+
+    assert Mark().cover(7, b"a") == Mark(7, first.digest(), 7, hashlib.sha256(b"a").hexdigest())
 
 
 @given(MOVES)

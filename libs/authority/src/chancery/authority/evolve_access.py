@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from chancery.authority.changed import changed
 from chancery.authority.policies import NO_POLICY
 from chancery.authority.rules import existing, foreign, require
 from chancery.authority.states import (
@@ -56,7 +55,7 @@ def evolve_workspace(state: WorkspaceState | None, data: EventData) -> Workspace
             return WorkspaceState(title=data.title, creator=data.creator)
         case WorkspaceClosed():
             require("a workspace is closed once", holds=not existing(state).closed)
-            return replace(existing(state), closed=True)
+            return changed(existing(state), closed=True)
         case _:
             raise foreign(data)
 
@@ -73,10 +72,10 @@ def evolve_principal(state: PrincipalState | None, data: EventData) -> Principal
             return _evolve_groups(before, data)
         case TenantAdminGranted():
             require("an administrator is not made one again", holds=not before.tenant_admin)
-            return replace(before, tenant_admin=True)
+            return changed(before, tenant_admin=True)
         case TenantAdminRevoked():
             require("only an administrator stops being one", holds=before.tenant_admin)
-            return replace(before, tenant_admin=False)
+            return changed(before, tenant_admin=False)
         case _:
             raise foreign(data)
 
@@ -101,8 +100,8 @@ def _evolve_credentials(
     else:
         held = existing(known)
         require("a credential is revoked once", holds=not held.revoked)
-        after = replace(held, revoked=True)
-    return replace(before, credentials={**before.credentials, data.credential_id: after})
+        after = changed(held, revoked=True)
+    return changed(before, credentials={**before.credentials, data.credential_id: after})
 
 
 def _evolve_memberships(
@@ -111,16 +110,16 @@ def _evolve_memberships(
     role = before.memberships.get(data.workspace_id)
     if isinstance(data, MemberAdded):
         require("a member gets another role than before", holds=role != data.role)
-        return replace(before, memberships={**before.memberships, data.workspace_id: data.role})
+        return changed(before, memberships={**before.memberships, data.workspace_id: data.role})
     require("only a member is removed", holds=role is not None)
     left = {place: role for place, role in before.memberships.items() if place != data.workspace_id}
-    return replace(before, memberships=left)
+    return changed(before, memberships=left)
 
 
 def _evolve_groups(before: PrincipalState, data: GroupJoined | GroupLeft) -> PrincipalState:
     inside = data.group in before.groups
     if isinstance(data, GroupJoined):
         require("a group is joined once", holds=not inside)
-        return replace(before, groups=tuple(sorted({*before.groups, data.group})))
+        return changed(before, groups=tuple(sorted({*before.groups, data.group})))
     require("only a joined group is left", holds=inside)
-    return replace(before, groups=tuple(group for group in before.groups if group != data.group))
+    return changed(before, groups=tuple(group for group in before.groups if group != data.group))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from chancery.authority.changed import changed
 from chancery.authority.grants import granted, ungranted
 from chancery.authority.rules import existing, foreign, require
 from chancery.authority.states import CorpusState, Draft, FileState, ItemState, Version
@@ -33,11 +32,11 @@ def evolve_item(state: ItemState | None, data: EventData) -> ItemState:
             return _publish(before, data)
         case ItemWithdrawn():
             require("only a serving item is withdrawn", holds=before.serving is not None)
-            return replace(before, withdrawn=True)
+            return changed(before, withdrawn=True)
         case ItemGranted():
-            return replace(before, grants=granted(before.grants, data.grantee))
+            return changed(before, grants=granted(before.grants, data.grantee))
         case ItemGrantRevoked():
-            return replace(before, grants=ungranted(before.grants, data.grantee))
+            return changed(before, grants=ungranted(before.grants, data.grantee))
         case _:
             raise foreign(data)
 
@@ -88,7 +87,7 @@ def evolve_file(state: FileState | None, data: EventData) -> FileState:
             )
         case FileDeleted():
             require("a file is deleted once", holds=not existing(state).deleted)
-            return replace(existing(state), deleted=True)
+            return changed(existing(state), deleted=True)
         case _:
             raise foreign(data)
 
@@ -104,7 +103,7 @@ def _save_draft(state: ItemState | None, data: DraftSaved) -> ItemState:
     kept = native == (before.native_workspace_id, before.native_item_id)
     require("an item keeps its native ids", holds=kept)
     draft = _draft(before.saved + 1, data)
-    return replace(before, drafts={**before.drafts, data.draft_id: draft}, saved=draft.number)
+    return changed(before, drafts={**before.drafts, data.draft_id: draft}, saved=draft.number)
 
 
 def _made(data: DraftSaved) -> ItemState:
@@ -133,7 +132,7 @@ def _publish(before: ItemState, data: VersionPublished) -> ItemState:
     require("a version has ids of its own", holds=fresh)
     drafts = {name: each for name, each in before.drafts.items() if name != data.draft_id}
     versions = (*before.versions, _version(data))
-    return replace(before, drafts=drafts, versions=versions, withdrawn=False)
+    return changed(before, drafts=drafts, versions=versions, withdrawn=False)
 
 
 def _check_described(data: DraftSaved | VersionPublished) -> None:

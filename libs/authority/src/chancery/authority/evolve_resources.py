@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from chancery.authority.changed import changed
 from chancery.authority.grants import granted, ungranted
 from chancery.authority.rules import existing, foreign, require
 from chancery.authority.states import DatasetState, ResourceState, Revision, SourceState
@@ -32,33 +31,34 @@ def evolve_source(state: SourceState | None, data: EventData) -> SourceState:
     if isinstance(data, SourceDeclared):
         return _declare_source(state, data)
     before = existing(state)
-    match data:
-        case AuthoritySet():
-            return replace(before, authority=data.authority, date=data.date)
-        case VisibilityChanged():
-            require("visibility changes", holds=data.visibility != before.visibility)
-            return replace(before, visibility=data.visibility)
-        case RevisionPublished():
-            revisions = _next(before, data.revision, _revision(data))
-            return replace(before, revisions=revisions, withdrawn=False)
-        case RevisionWithdrawn():
-            require("only a serving source is withdrawn", holds=before.serving is not None)
-            return replace(before, withdrawn=True)
-        case SourceRestored():
-            require("only a withdrawn source is restored", holds=before.withdrawn)
-            return replace(before, withdrawn=False)
-        case SourceErased():
-            return replace(before, withdrawn=True, erased=True)
-        case _:
-            return replace(before, grants=_source_grants(before, data))
-
-
-def _source_grants(before: SourceState, data: EventData) -> tuple[str, ...]:
+    # What happens most often stands first.
     match data:
         case SourceGranted():
-            return granted(before.grants, data.grantee)
+            return changed(before, grants=granted(before.grants, data.grantee))
+        case RevisionPublished():
+            revisions = _next(before, data.revision, _revision(data))
+            return changed(before, revisions=revisions, withdrawn=False)
         case SourceGrantRevoked():
-            return ungranted(before.grants, data.grantee)
+            return changed(before, grants=ungranted(before.grants, data.grantee))
+        case _:
+            return _evolve_rarely(before, data)
+
+
+def _evolve_rarely(before: SourceState, data: EventData) -> SourceState:
+    match data:
+        case AuthoritySet():
+            return changed(before, authority=data.authority, date=data.date)
+        case VisibilityChanged():
+            require("visibility changes", holds=data.visibility != before.visibility)
+            return changed(before, visibility=data.visibility)
+        case RevisionWithdrawn():
+            require("only a serving source is withdrawn", holds=before.serving is not None)
+            return changed(before, withdrawn=True)
+        case SourceRestored():
+            require("only a withdrawn source is restored", holds=before.withdrawn)
+            return changed(before, withdrawn=False)
+        case SourceErased():
+            return changed(before, withdrawn=True, erased=True)
         case _:
             raise foreign(data)
 
@@ -71,14 +71,14 @@ def evolve_dataset(state: DatasetState | None, data: EventData) -> DatasetState:
     match data:
         case SnapshotPublished():
             revisions = _next(before, data.snapshot, _revision(data))
-            return replace(before, revisions=revisions, withdrawn=False)
+            return changed(before, revisions=revisions, withdrawn=False)
         case DatasetWithdrawn():
             require("only a serving dataset is withdrawn", holds=before.serving is not None)
-            return replace(before, withdrawn=True)
+            return changed(before, withdrawn=True)
         case DatasetGranted():
-            return replace(before, grants=granted(before.grants, data.grantee))
+            return changed(before, grants=granted(before.grants, data.grantee))
         case DatasetGrantRevoked():
-            return replace(before, grants=ungranted(before.grants, data.grantee))
+            return changed(before, grants=ungranted(before.grants, data.grantee))
         case _:
             raise foreign(data)
 
@@ -96,7 +96,7 @@ def _declare_source(state: SourceState | None, data: SourceDeclared) -> SourceSt
     same = (state.workspace_id, state.source_id) == (data.workspace_id, data.source_id)
     require("a source keeps workspace and id", holds=same)
     require("a source keeps its declarer", holds=state.declarer == data.declarer)
-    return replace(state, title=data.title, visibility=data.visibility)
+    return changed(state, title=data.title, visibility=data.visibility)
 
 
 def _declare_dataset(state: DatasetState | None, data: DatasetDeclared) -> DatasetState:

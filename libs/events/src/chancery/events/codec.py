@@ -87,7 +87,7 @@ def decode(payload: bytes) -> Event:
     """
     fields = _fields(payload)
     try:
-        envelope = Envelope.model_validate({key: fields[key] for key in fields if key != "data"})
+        envelope = Envelope.model_validate(fields)
     except ValidationError as error:
         message = f"the CloudEvents attributes are invalid: {_places(error)}"
         raise UndecodableEvent(message, code="invalid_event") from error

@@ -1,20 +1,20 @@
-"""Authority events to rows of `release.aggregate`: one statement per batch."""
+"""Authority events to rows of `release.aggregate`: one statement for rows and checkpoint."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import asyncpg
 
 from chancery.authority.states import State, from_json, to_json_text
 from chancery.bus.load import Stored
+from chancery.release.adapters.known_rows import KnownRows
 from chancery.release.domain.authority_fold import (
     AggregateKey,
     AggregateRow,
-    Folded,
     Quarantined,
+    SeenCut,
     fold,
     touched,
 )
@@ -26,17 +26,16 @@ _QUERIES = load_queries("chancery.release")
 _READ_ROWS = _QUERIES["read_rows"]
 _APPLY = _QUERIES["apply_authority"]
 
-REMEMBERED_MAX = 60_000
-REMEMBERED_CHARACTERS_MAX = 16 * 1024 * 1024
-"""States in memory take about six times the room of their text."""
-
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A folded batch with its rows as the applying statement takes them."""
+class Change:
+    """What one statement stores; rows stand in the order of their keys."""
 
-    folded: Folded
-    arguments: list[object]
+    before: Mark
+    after: Mark
+    rows: Sequence[tuple[AggregateKey, AggregateRow]]
+    quarantined: Sequence[Quarantined]
+    cuts: Sequence[SeenCut]
 
 
 @dataclass(slots=True)
@@ -46,11 +45,7 @@ class AuthorityApplier:
     One that began at the beginning of the log and has forgotten nothing needs to read no row.
     """
 
-    _remembered: OrderedDict[AggregateKey, tuple[AggregateRow, int]] = field(
-        default_factory=OrderedDict[AggregateKey, tuple[AggregateRow, int]]
-    )
-    _characters: int = 0
-    _knows_all: bool = False
+    known: KnownRows = field(default_factory=KnownRows)
 
     async def apply(
         self,
@@ -62,97 +57,73 @@ class AuthorityApplier:
         refused: Collection[int] = (),
     ) -> Mark | None:
         """Store the fold of `messages` and the mark behind them; None when the mark had moved."""
-        await self.recall(connection, table_set, mark, messages)
-        prepared = self.prepare(mark, messages, refused=refused)
-        return await self.store(connection, table_set, prepared)
-
-    def misses(self, mark: Mark, messages: Sequence[Stored]) -> list[AggregateKey]:
-        """Return the aggregates of a batch whose rows have to be read before it can be folded."""
-        if mark.sequence == 0:
-            self._knows_all = True
-        if self._knows_all:
-            return []
-        return sorted(key for key in touched(messages) if key not in self._remembered)
-
-    async def recall(
-        self, connection: Connection, table_set: int, mark: Mark, messages: Sequence[Stored]
-    ) -> None:
-        """Read what `prepare` has to know and does not remember."""
-        missing = self.misses(mark, messages)
-        if missing:
-            for key, row in (await self._read(connection, table_set, missing)).items():
-                self._remember(key, row, 0)
-
-    def prepare(
-        self, mark: Mark, messages: Sequence[Stored], *, refused: Collection[int] = ()
-    ) -> Prepared:
-        """Fold a batch on what is remembered, and remember the outcome; nothing is stored yet."""
-        known = {
-            key: self._remembered[key][0] for key in touched(messages) if key in self._remembered
-        }
-        folded = fold(mark, known, messages, refused=refused)
-        keys = sorted(folded.rows)
-        texts = [state_text(key.kind, folded.rows[key].state) for key in keys]
-        for key, text in zip(keys, texts, strict=True):
-            self._remember(key, folded.rows[key], 0 if text is None else len(text))
-        self._make_room()
-        return Prepared(folded, _arguments(mark, folded, keys, texts))
-
-    async def store(
-        self, connection: Connection, table_set: int, prepared: Prepared
-    ) -> Mark | None:
-        """Store a folded batch and the mark behind it; None when the mark had moved.
-
-        Raises:
-            Exception: the database refused a row; like after None, every row is forgotten then.
-        """
+        await self.recall(connection, table_set, self.misses(mark, messages))
+        folded = fold(mark, self.known.rows, messages, refused=refused)
+        self.known.keep(folded.rows)
+        change = Change(mark, folded.mark, in_order(folded.rows), folded.quarantined, folded.cuts)
         moved = False
         try:
-            moved = await connection.fetchval(_APPLY, table_set, *prepared.arguments)
+            moved = await self.store(connection, table_set, change)
         finally:
             if not moved:
-                self._forget()
-        return prepared.folded.mark if moved else None
+                self.known.forget()
+        self.known.make_room()
+        return change.after if moved else None
 
-    def _forget(self) -> None:
-        self._remembered.clear()
-        self._characters = 0
-        self._knows_all = False
+    async def store(self, connection: Connection, table_set: int, change: Change) -> bool:
+        """Store a change of known rows, unless the mark has moved; tell whether it was stored."""
+        texts = [state_text(key.kind, row.state) for key, row in change.rows]
+        for (key, _), text in zip(change.rows, texts, strict=True):
+            self.known.weigh(key, 0 if text is None else len(text))
+        return bool(await connection.fetchval(_APPLY, table_set, *_arguments(change, texts)))
 
-    async def _read(
+    def misses(
+        self, mark: Mark, messages: Sequence[Stored], changed: Collection[AggregateKey] = ()
+    ) -> list[AggregateKey]:
+        """Return the aggregates whose rows have to be read before messages can be folded.
+
+        Those that are `changed` are at hand.
+        """
+        if mark.sequence == 0:
+            self.known.is_all = True
+        if self.known.is_all:
+            return []
+        rows = self.known.rows
+        return sorted(key for key in touched(messages) if key not in rows and key not in changed)
+
+    async def recall(
         self, connection: Connection, table_set: int, missing: Sequence[AggregateKey]
-    ) -> dict[AggregateKey, AggregateRow]:
-        rows = await connection.fetch(
-            _READ_ROWS,
-            table_set,
-            [key.tenant for key in missing],
-            [key.kind for key in missing],
-            [key.id for key in missing],
-        )
-        return dict(map(row_of, rows))
-
-    def _remember(self, key: AggregateKey, row: AggregateRow, characters: int) -> None:
-        _, before = self._remembered.pop(key, (None, 0))
-        self._remembered[key] = row, characters
-        self._characters += characters - before
-
-    def _make_room(self) -> None:
-        while (
-            len(self._remembered) > REMEMBERED_MAX or self._characters > REMEMBERED_CHARACTERS_MAX
-        ):
-            _, (_, characters) = self._remembered.popitem(last=False)
-            self._characters -= characters
-            self._knows_all = False
+    ) -> None:
+        """Read rows into memory."""
+        if missing:
+            rows = await connection.fetch(
+                _READ_ROWS,
+                table_set,
+                [key.tenant for key in missing],
+                [key.kind for key in missing],
+                [key.id for key in missing],
+            )
+            self.known.keep(dict(map(row_of, rows)))
 
 
-def _arguments(
-    before: Mark, folded: Folded, keys: Sequence[AggregateKey], texts: Sequence[str | None]
-) -> list[object]:
-    rows = [folded.rows[key] for key in keys]
+def in_order(
+    rows: Mapping[AggregateKey, AggregateRow],
+) -> list[tuple[AggregateKey, AggregateRow]]:
+    """Return rows in the order of their keys, as the index of the table has them."""
+    return sorted(rows.items(), key=_key_of)
+
+
+def _key_of(item: tuple[AggregateKey, AggregateRow]) -> AggregateKey:
+    return item[0]
+
+
+def _arguments(change: Change, texts: Sequence[str | None]) -> list[object]:
+    keys = [key for key, _ in change.rows]
+    rows = [row for _, row in change.rows]
     return [
-        before.sequence,
-        before.digest,
-        *mark_arguments(folded.mark),
+        change.before.sequence,
+        change.before.digest,
+        *mark_arguments(change.after),
         [key.tenant for key in keys],
         [key.kind for key in keys],
         [key.id for key in keys],
@@ -165,13 +136,13 @@ def _arguments(
         [row.event_id for row in rows],
         [row.payload_sha256 for row in rows],
         list(texts),
-        *quarantine_arguments(folded.quarantined),
-        [cut.tenant for cut in folded.cuts],
-        [cut.sequence for cut in folded.cuts],
-        [cut.run_id for cut in folded.cuts],
-        [cut.generation for cut in folded.cuts],
-        [cut.attempt for cut in folded.cuts],
-        [cut.digest for cut in folded.cuts],
+        *quarantine_arguments(change.quarantined),
+        [cut.tenant for cut in change.cuts],
+        [cut.sequence for cut in change.cuts],
+        [cut.run_id for cut in change.cuts],
+        [cut.generation for cut in change.cuts],
+        [cut.attempt for cut in change.cuts],
+        [cut.digest for cut in change.cuts],
     ]
 
 

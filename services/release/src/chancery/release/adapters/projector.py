@@ -21,7 +21,7 @@ from chancery.events.topology import Consumer
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import to_text
 from chancery.kernel.errors import Unavailable
-from chancery.release.adapters.refusals import REFUSED
+from chancery.release.adapters.refusals import REFUSED, is_doubtful
 from chancery.release.domain.marks import EMPTY_DIGEST, LogIdentity, Mark, check_log
 from chancery.release.errors import NotTheWriter
 from chancery.release.ports import Applier
@@ -213,6 +213,22 @@ class Turn:
         Raises:
             NotTheWriter: another process moved the checkpoint.
         """
+        first = 0
+        for place, message in enumerate(messages):
+            if is_doubtful(message):
+                mark = await self._apply(mark, messages[first:place])
+                mark = await self._apply(mark, messages[place : place + 1])
+                first = place + 1
+        return await self._apply(mark, messages[first:])
+
+    def moved(self) -> NotTheWriter:
+        """Return what ends a writer that found the checkpoint elsewhere."""
+        message = f"another process moved the checkpoint of {self.projection}"
+        return NotTheWriter(message)
+
+    async def _apply(self, mark: Mark, messages: Sequence[Stored]) -> Mark:
+        if not messages:
+            return mark
         try:
             return await self._store(mark, messages)
         except REFUSED as error:
@@ -225,7 +241,7 @@ class Turn:
                 )
                 return await self._store(mark, messages, is_refused=True)
         middle = len(messages) // 2
-        return await self.apply(await self.apply(mark, messages[:middle]), messages[middle:])
+        return await self._apply(await self._apply(mark, messages[:middle]), messages[middle:])
 
     async def _store(
         self, mark: Mark, messages: Sequence[Stored], *, is_refused: bool = False
@@ -233,8 +249,7 @@ class Turn:
         refused = [message.sequence for message in messages] if is_refused else ()
         moved = await self.applier.apply(self.db, self.table_set, mark, messages, refused=refused)
         if moved is None:
-            message = f"another process moved the checkpoint of {self.projection}"
-            raise NotTheWriter(message)
+            raise self.moved()
         return moved
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import asyncpg
 
+from chancery.bus.load import Stored
 from chancery.kernel.errors import Corrupt
 
 REFUSED: Final = (
@@ -16,3 +17,11 @@ REFUSED: Final = (
     UnicodeError,
 )
 """A NUL, a number out of range, a broken check, an index entry that is too long."""
+
+
+def is_doubtful(message: Stored) -> bool:
+    """Tell whether the database may refuse what a message says: it holds a NUL, escaped or not.
+
+    Such a message is stored alone, so that no later one in its batch hides what is refused.
+    """
+    return b"\\u0000" in message.payload or b"\0" in message.payload

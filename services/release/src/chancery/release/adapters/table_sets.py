@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import asyncpg
 from prometheus_client import CollectorRegistry, Gauge
@@ -26,9 +26,8 @@ from chancery.events.topology import Consumer
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import to_text
 from chancery.kernel.errors import Conflict, Rejected, Unavailable
-from chancery.release.adapters.authority_rows import AuthorityApplier
-from chancery.release.adapters.pipeline import Pipeline
 from chancery.release.adapters.projector import Turn
+from chancery.release.adapters.windows import Way, way_into
 from chancery.release.domain.marks import EMPTY_DIGEST, LogIdentity, Mark, check_log
 from chancery.release.errors import DigestDiffers
 from chancery.release.ports import Applier
@@ -169,18 +168,30 @@ class Rebuild:
         if target is not None and mark.sequence >= target:
             return mark
         turn = Turn(db, checkpoint.table_set, self.new_applier(), self.name)
-        reader = PullReader(self.bus, self.consumer, BATCH_MESSAGES, IDLE_S)
         clock = _Clock(self.name, mark.sequence, report)
-        async with _applying(turn) as apply, aclosing(reader.read(mark.sequence)) as batches:
+        async with way_into(turn) as way:
+            is_there = False
+            while not is_there:
+                mark, is_there = await self._read(way, mark, clock, target)
+        return mark
+
+    async def _read(
+        self, way: Way, mark: Mark, clock: _Clock, target: int | None
+    ) -> tuple[Mark, bool]:
+        """Read on and store; return the mark, and whether it is at the end or the target."""
+        reader = PullReader(self.bus, self.consumer, BATCH_MESSAGES, IDLE_S)
+        async with aclosing(reader.read(mark.sequence)) as batches:
             async for batch in batches:
                 wanted = [each for each in batch if target is None or each.sequence <= target]
-                for first in range(0, len(wanted), BATCH_MESSAGES):
-                    mark = await apply(mark, wanted[first : first + BATCH_MESSAGES])
+                mark = await _take(way, mark, wanted)
+                if wanted and mark.sequence < wanted[-1].sequence:
+                    return mark, False
                 clock.tell(mark.sequence, reader.pending)
                 is_there = target is not None and mark.sequence >= target
                 if is_there or len(wanted) < len(batch) or reader.pending == 0:
                     break
-        return mark
+        settled = await way.settle(mark)
+        return settled, settled.sequence == mark.sequence
 
     async def _prune(self, db: Connection, table_set: int) -> None:
         for name in _PRUNE[self.name]:
@@ -205,23 +216,14 @@ class Rebuild:
                 yield db
 
 
-_Apply: TypeAlias = Callable[[Mark, Sequence[Stored]], Awaitable[Mark]]
-
-
-@asynccontextmanager
-async def _applying(turn: Turn) -> AsyncGenerator[_Apply]:
-    """Yield the way into a table set; everything is stored when the block ends."""
-    if not isinstance(turn.applier, AuthorityApplier):
-        yield turn.apply
-        return
-    try:
-        async with asyncio.TaskGroup() as group:
-            pipeline = Pipeline(group, turn, turn.applier)
-            yield pipeline.apply
-            await pipeline.settle()
-    except ExceptionGroup as failed:
-        # The one error of the block; what is being stored hands its own over.
-        raise failed.exceptions[0] from None
+async def _take(way: Way, mark: Mark, messages: Sequence[Stored]) -> Mark:
+    """Hand messages over in batches, until one of them has to be read again."""
+    for first in range(0, len(messages), BATCH_MESSAGES):
+        batch = messages[first : first + BATCH_MESSAGES]
+        mark = await way.apply(mark, batch)
+        if mark.sequence < batch[-1].sequence:
+            break
+    return mark
 
 
 async def read_table_sets(db: Connection) -> tuple[TableSet, ...]:

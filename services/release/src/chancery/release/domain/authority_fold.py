@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Final, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from chancery.authority.evolve import evolve
 from chancery.authority.states import (
@@ -29,19 +28,19 @@ from chancery.events.topology import FENCE_SUBJECT, cut_subject
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import ID_PATTERN
-from chancery.release.domain.marks import Mark
+from chancery.release.domain.marks import Mark, MovingMark
 
-_AUTHORITY_TOKENS = 4
 _CUT_TOKENS = 2
-_SUBJECTS_REMEMBERED: Final = 4096
 _ID = re.compile(ID_PATTERN)
+_TOKEN = f"({ID_PATTERN.strip('^$')})"
+_SUBJECT = re.compile(rf"authority\.{_TOKEN}\.{_TOKEN}\.{_TOKEN}")
 UNREADABLE = "unreadable"
 """Type and id of an event that could not be read."""
 NOT_STORABLE = "not_storable"
 """Why an event waits whose row the database refuses."""
 FOLD_FAILED = "fold_failed"
 """Why an event waits that this build fails on."""
-_PUBLICATIONS = (RevisionPublished, SnapshotPublished, VersionPublished)
+_PUBLICATIONS = frozenset((RevisionPublished, SnapshotPublished, VersionPublished))
 UNKNOWN_TENANT = "_"
 """The tenant under which a message waits whose subject names none."""
 
@@ -73,8 +72,7 @@ class AggregateKey(NamedTuple):
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class AggregateRow:
+class AggregateRow(NamedTuple):
     """What the projection holds of an aggregate; a frozen one may have no state at all.
 
     Type, id and payload hash are of its last event, `published` is the position of its last
@@ -135,12 +133,22 @@ class SeenCut:
 
 @dataclass(slots=True)
 class Folded:
-    """What a batch of messages changes."""
+    """What messages change, up to where it has come."""
 
-    mark: Mark
+    moving: MovingMark
     rows: dict[AggregateKey, AggregateRow] = field(default_factory=dict[AggregateKey, AggregateRow])
     quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
     cuts: list[SeenCut] = field(default_factory=list[SeenCut])
+
+    @classmethod
+    def at(cls, mark: Mark) -> Folded:
+        """Return what changes nothing yet."""
+        return cls(MovingMark.at(mark))
+
+    @property
+    def mark(self) -> Mark:
+        """Return the mark behind the messages."""
+        return self.moving.mark
 
 
 def touched(messages: Iterable[LogMessage]) -> set[AggregateKey]:
@@ -148,14 +156,10 @@ def touched(messages: Iterable[LogMessage]) -> set[AggregateKey]:
     return {key for message in messages if (key := aggregate_of(message.subject)) is not None}
 
 
-@lru_cache(maxsize=_SUBJECTS_REMEMBERED)
 def aggregate_of(subject: str) -> AggregateKey | None:
     """Return the aggregate that an authority subject names, or None for any other subject."""
-    tokens = subject.split(".")
-    is_named = len(tokens) == _AUTHORITY_TOKENS and tokens[0] == "authority"
-    if not is_named or not all(is_id(token) for token in tokens):
-        return None
-    return AggregateKey(tokens[1], tokens[2], tokens[3])
+    found = _SUBJECT.fullmatch(subject)
+    return None if found is None else AggregateKey._make(found.groups())
 
 
 def is_id(token: str) -> bool:
@@ -174,21 +178,33 @@ def fold(
 
     `refused` are the sequences of events whose rows the database does not take.
     """
-    folded = Folded(mark)
+    folded = Folded.at(mark)
+    fold_on(folded, known, messages, refused=refused)
+    return folded
+
+
+def fold_on(
+    folded: Folded,
+    known: Mapping[AggregateKey, AggregateRow],
+    messages: Iterable[LogMessage],
+    *,
+    refused: Collection[int] = (),
+) -> None:
+    """Add what further `messages` change; `known` holds the rows that were not changed so far."""
+    moving, rows = folded.moving, folded.rows
     for message in messages:
         if message.subject == FENCE_SUBJECT:
-            folded.mark = folded.mark.skip(message.sequence)
+            moving.skip(message.sequence)
             continue
-        folded.mark = folded.mark.cover(message.sequence, message.payload)
+        payload_sha256 = moving.cover(message.sequence, message.payload)
         key = aggregate_of(message.subject)
-        row = None if key is None else folded.rows.get(key, known.get(key))
+        row = None if key is None else rows.get(key) or known.get(key)
         if message.sequence in refused:
             _refuse(folded, key, row, message)
         elif key is None:
             _take_cut(folded, message)
         else:
-            _take_event(folded, key, row, message)
-    return folded
+            _take_event(folded, key, row, message, payload_sha256)
 
 
 def drain(key: AggregateKey, row: AggregateRow, queue: Iterable[LogMessage]) -> AggregateRow | None:
@@ -196,10 +212,10 @@ def drain(key: AggregateKey, row: AggregateRow, queue: Iterable[LogMessage]) -> 
 
     None when this build cannot fold the whole queue: then it stays as it is.
     """
-    folded = Folded(Mark())
-    current = None if row.state is None else replace(row, frozen=False)
+    folded = Folded.at(Mark())
+    current = None if row.state is None else row._replace(frozen=False)
     for message in queue:
-        _take_event(folded, key, current, message)
+        _take_event(folded, key, current, message, sha256_hex(message.payload))
         current = folded.rows[key]
         if current.frozen:
             return None
@@ -207,7 +223,11 @@ def drain(key: AggregateKey, row: AggregateRow, queue: Iterable[LogMessage]) -> 
 
 
 def _take_event(
-    folded: Folded, key: AggregateKey, row: AggregateRow | None, message: LogMessage
+    folded: Folded,
+    key: AggregateKey,
+    row: AggregateRow | None,
+    message: LogMessage,
+    payload_sha256: str,
 ) -> None:
     if row is not None and row.frozen:
         _freeze(folded, key, row, message, "aggregate_frozen")
@@ -225,19 +245,11 @@ def _take_event(
     folded.rows[key] = AggregateRow(
         sequence=message.sequence,
         event_type=event.envelope.type,
-        event_id=event.id,
-        payload_sha256=_hash_of(folded, message),
+        event_id=event.envelope.id,
+        payload_sha256=payload_sha256,
         state=state,
-        published=message.sequence if isinstance(event.data, _PUBLICATIONS) else published,
+        published=message.sequence if type(event.data) in _PUBLICATIONS else published,
     )
-
-
-def _hash_of(folded: Folded, message: LogMessage) -> str:
-    """Return the hash of a payload, which the digest has taken when it covers the message."""
-    if folded.mark.anchor_sequence == message.sequence:
-        assert folded.mark.anchor_sha256 is not None
-        return folded.mark.anchor_sha256
-    return sha256_hex(message.payload)
 
 
 def _refuse(
@@ -266,10 +278,11 @@ def _freeze(
 
 def _event_of(key: AggregateKey, payload: bytes) -> Event:
     event = decode(payload)
-    if event.tenant != key.tenant or event.envelope.subject != key.id:
+    envelope = event.envelope
+    if envelope.tenant != key.tenant or envelope.subject != key.id:
         message = "the event names another tenant or aggregate than its subject"
         raise Corrupt(message, code="foreign_subject")
-    if event.envelope.type.split(".")[1] != key.kind:
+    if envelope.type.split(".", 2)[1] != key.kind:
         message = "the event is of another kind than its subject"
         raise Corrupt(message, code="foreign_subject")
     return event
@@ -295,7 +308,7 @@ def _take_cut(folded: Folded, message: LogMessage) -> None:
             cut.run_id,
             cut.generation,
             cut.attempt,
-            folded.mark.digest,
+            folded.moving.digest,
         )
     )
 

@@ -29,15 +29,49 @@ class Mark:
 
     def cover(self, sequence: int, payload: bytes) -> Mark:
         """Return the mark after a message that the digest covers."""
-        assert sequence > self.sequence
-        payload_hash = hashlib.sha256(payload)
-        chained = self.digest + sequence.to_bytes(8, "big") + payload_hash.digest()
-        return Mark(sequence, hashlib.sha256(chained).digest(), sequence, payload_hash.hexdigest())
+        moving = MovingMark.at(self)
+        moving.cover(sequence, payload)
+        return moving.mark
 
     def skip(self, sequence: int) -> Mark:
         """Return the mark after a fence: the position moves, the digest stays."""
         assert sequence > self.sequence
         return Mark(sequence, self.digest, self.anchor_sequence, self.anchor_sha256)
+
+
+@dataclass(slots=True)
+class MovingMark:
+    """A mark that moves with each message, where a new one for each would cost as much again."""
+
+    sequence: int
+    digest: bytes
+    anchor_sequence: int
+    anchor_sha256: str | None
+
+    @classmethod
+    def at(cls, mark: Mark) -> MovingMark:
+        """Return one that stands where `mark` does."""
+        return cls(mark.sequence, mark.digest, mark.anchor_sequence, mark.anchor_sha256)
+
+    @property
+    def mark(self) -> Mark:
+        """Return where it stands."""
+        return Mark(self.sequence, self.digest, self.anchor_sequence, self.anchor_sha256)
+
+    def cover(self, sequence: int, payload: bytes) -> str:
+        """Move as `Mark.cover` does, and return the hash of the payload."""
+        assert sequence > self.sequence
+        payload_hash = hashlib.sha256(payload)
+        chained = self.digest + sequence.to_bytes(8, "big") + payload_hash.digest()
+        self.digest = hashlib.sha256(chained).digest()
+        self.sequence = self.anchor_sequence = sequence
+        payload_sha256 = self.anchor_sha256 = payload_hash.hexdigest()
+        return payload_sha256
+
+    def skip(self, sequence: int) -> None:
+        """Move as `Mark.skip` does."""
+        assert sequence > self.sequence
+        self.sequence = sequence
 
 
 @dataclass(frozen=True, slots=True)
