@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from chancery.bus.connection import Connection as Bus
-from chancery.bus.publish import Outgoing, Published, publish_message
+from chancery.bus.publish import Outgoing, Published, publish_atomic
 from chancery.events.envelope import Event
 from chancery.events.run import RunProposed
 from chancery.release import app
@@ -28,7 +28,7 @@ from chancery.release.adapters.authority_reader import CutPlace, read_at_cuts
 from chancery.release.adapters.runs import lock_runs
 from chancery.release.adapters.sealed import insert_releases
 from chancery.release.domain.drafts import Draft
-from chancery.release.domain.runs import Run
+from chancery.release.domain.runs import LockedRun, Run
 from chancery.release.domain.sealing import Cut, SealedRows
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.handlers.proposed import SealRun
@@ -119,7 +119,9 @@ class DyingDesk:
         self.locked: list[str] = []
         self.inserted: list[str] = []
 
-    async def lock_runs(self, connection: Connection, runs: Sequence[Run]) -> list[Run | None]:
+    async def lock_runs(
+        self, connection: Connection, runs: Sequence[Run]
+    ) -> list[LockedRun | None]:
         """Lock as the real one does."""
         found = await lock_runs(connection, runs)
         for run in runs:
@@ -179,12 +181,16 @@ async def create_dying_parts(resources: app.Resources) -> app.Parts:
     return with_deaths(await create_parts(resources), FAULT)
 
 
-async def relay_or_die(bus: Bus, outgoing: Outgoing) -> Published:
-    """Publish a sealed event, with a death before and one after."""
-    run_id = outgoing.subject.split(".")[2]
-    FAULT.reach("8 before relaying", run_id)
-    published = await publish_message(bus, outgoing)
-    FAULT.reach("8 after relaying", run_id)
+async def relay_or_die(
+    bus: Bus, stream: str, messages: Sequence[Outgoing]
+) -> tuple[Published, ...]:
+    """Publish sealed events, with a death before and one after."""
+    run_ids = [each.subject.split(".")[2] for each in messages]
+    for run_id in run_ids:
+        FAULT.reach("8 before relaying", run_id)
+    published = await publish_atomic(bus, stream, messages)
+    for run_id in run_ids:
+        FAULT.reach("8 after relaying", run_id)
     return published
 
 
@@ -210,6 +216,6 @@ if __name__ == "__main__":
     desk.insert_releases = dying.insert_releases
     desk.transaction = dying.transaction
     app.create_parts = create_dying_parts
-    relay.publish_message = relay_or_die
+    relay.publish_atomic = relay_or_die
     SealRun.__call__ = validate_or_die
     sys.exit(start("release", ReleaseSettings, app.serve))

@@ -25,7 +25,7 @@ from chancery.events.run import RunProposed, RunRequested
 from chancery.events.topology import AUTHORITY
 from chancery.kernel.errors import Unavailable
 from chancery.release.domain.drafts import Draft
-from chancery.release.domain.runs import Run
+from chancery.release.domain.runs import LockedRun
 from chancery.release.domain.sealing import Cut, Judged, Sealable
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.handlers.barrier import Barrier
@@ -121,7 +121,7 @@ class UnfencedDesk:
     async def seal(self, sealable: Sealable) -> Judged:
         """Seal as if the log had a digest at the cut."""
 
-        def judge(run: Run | None, read: CutSnapshot | None, now: datetime) -> Judged:
+        def judge(run: LockedRun | None, read: CutSnapshot | None, now: datetime) -> Judged:
             believed = None if read is None else replace(read, digest=bytes(32))
             return sealable.judge(run, believed, now)
 

@@ -35,7 +35,7 @@ from chancery.events.authority import (
 from chancery.events.envelope import EventData
 from chancery.events.run import Bounds, RunAdmitted, RunProposed
 from chancery.release.adapters.evidence_reader import EvidenceReader
-from chancery.release.domain.runs import Run
+from chancery.release.domain.runs import LockedRun
 from chancery.release.domain.sealing import Judged, Sealable
 from chancery.release.domain.selection import Document, Pin
 from chancery.release.domain.snapshot import CutSnapshot
@@ -126,11 +126,11 @@ class EarlyDesk:
         """Read, let the move happen, then judge what was read before it."""
         early: list[CutSnapshot | None] = []
 
-        def look(_: Run | None, read: CutSnapshot | None, now: datetime) -> Judged:
+        def look(_: LockedRun | None, read: CutSnapshot | None, now: datetime) -> Judged:
             early.append(read)
             return "void"
 
-        def judge(run: Run | None, read: CutSnapshot | None, now: datetime) -> Judged:
+        def judge(run: LockedRun | None, read: CutSnapshot | None, now: datetime) -> Judged:
             return sealable.judge(run, early[0], now)
 
         await self.real.seal(replace(sealable, judge=look))

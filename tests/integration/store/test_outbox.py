@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
@@ -41,11 +41,14 @@ class Bus:
         self.published: list[str] = []
         self.fails_at: str | None = None
 
-    async def publish(self, row: OutboxRow) -> None:
-        if row.event_id == self.fails_at:
+    async def publish(self, rows: Sequence[OutboxRow]) -> int:
+        ids = [row.event_id for row in rows]
+        reached = ids if self.fails_at is None else ids[: ids.index(self.fails_at)]
+        if not reached:
             message = "the bus is away"
             raise Unavailable(message)
-        self.published.append(row.event_id)
+        self.published += reached
+        return len(reached)
 
 
 @pytest.fixture
@@ -112,11 +115,13 @@ async def test_a_failing_bus_loses_nothing_and_repeats_nothing(pool: Pool) -> No
         await _add(connection, "a", "b", "c")
     bus.fails_at = "b"
 
+    before = await outbox.relay(bus.publish)
     with pytest.raises(Unavailable):
         await outbox.relay(bus.publish)
     bus.fails_at = None
-    await outbox.relay(bus.publish)
+    after = await outbox.relay(bus.publish)
 
+    assert (before, after) == (1, 2)
     assert bus.published == ["a", "b", "c"]
 
 
@@ -126,10 +131,10 @@ async def test_only_one_relay_works_at_a_time(pool: Pool) -> None:
         await _add(connection, "a")
     entered, leave = asyncio.Event(), asyncio.Event()
 
-    async def slowly(row: OutboxRow) -> None:
+    async def slowly(rows: Sequence[OutboxRow]) -> int:
         entered.set()
         await leave.wait()
-        await bus.publish(row)
+        return await bus.publish(rows)
 
     async with asyncio.TaskGroup() as group:
         first = group.create_task(outbox.relay(slowly))
@@ -147,11 +152,12 @@ async def test_a_waiting_bus_does_not_hold_back_other_readers(pool: Pool) -> Non
         await _add(connection, "a")
     seen: list[int] = []
 
-    async def look(_: OutboxRow) -> None:
+    async def look(rows: Sequence[OutboxRow]) -> int:
         async with transaction(pool) as connection:
             await _add(connection, "b")
         async with borrow(pool) as connection:
             seen.append(len(await connection.fetch(STATEMENTS.read, 10)))
+        return len(rows)
 
     await outbox.relay(look)
 

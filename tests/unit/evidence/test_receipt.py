@@ -10,15 +10,22 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from chancery.events.release import Outcome
-from chancery.evidence.answer import Answer, QuoteFact, compose
+from chancery.evidence.answer import Answer, QuoteFact, compose, encode_answer
 from chancery.evidence.coverage import CoverageReport
 from chancery.evidence.documents import (
+    document_bytes,
     receipt_handle,
     refused_document,
     sealed_document,
     withheld_document,
 )
-from chancery.evidence.receipt import ReadEntry, Receipt, content_hashes, core_hash
+from chancery.evidence.receipt import (
+    ReadEntry,
+    Receipt,
+    content_hashes,
+    core_hash,
+    receipt_bytes,
+)
 from chancery.evidence.record import Malformed
 from chancery.evidence.salts import commitment, derive_salts, question_salt
 from chancery.evidence.texts import explanation, withheld_notice
@@ -127,6 +134,41 @@ def test_a_receipt_that_does_not_hold_together_does_not_parse(change: dict[str, 
 
     with pytest.raises(Malformed):
         Receipt.from_bytes(data)
+
+
+@pytest.mark.req("KO-12")
+def test_what_is_put_together_from_encoded_parts_has_the_bytes_of_the_whole() -> None:
+    encoded = encode_answer(ANSWER)
+
+    assert receipt_bytes(RECEIPT, RECEIPT.core.to_bytes()) == RECEIPT.to_bytes()
+    assert encoded.text == ANSWER.text.encode()
+    for name in ("statements", "citations", "cards"):
+        assert getattr(encoded, name) == canonical_bytes(ANSWER.to_json()[name])
+    assert _documents(RECEIPT, ANSWER) == [
+        canonical_bytes(sealed_document(RECEIPT, ANSWER)),
+        canonical_bytes({**sealed_document(RECEIPT, ANSWER), "sequence": 7}),
+    ]
+
+
+@pytest.mark.req("KO-12")
+@pytest.mark.parametrize("outcome", ["access_changing", "insufficient_evidence"])
+def test_a_refusal_has_the_same_bytes_either_way(outcome: Outcome) -> None:
+    answer = Answer(text=explanation(outcome, "ja"))
+    salts = derive_salts(sealed.SEED, 0)
+    receipt = sealed.refused_receipt(answer, salts, outcome, cut=outcome == "insufficient_evidence")
+
+    assert _documents(receipt, answer) == [
+        canonical_bytes(refused_document(receipt, answer)),
+        canonical_bytes({**refused_document(receipt, answer), "sequence": 7}),
+    ]
+
+
+def _documents(receipt: Receipt, answer: Answer) -> list[bytes]:
+    encoded = encode_answer(answer)
+    return [
+        document_bytes(receipt, encoded, receipt_sha256=receipt.sha256, sequence=sequence)
+        for sequence in (None, 7)
+    ]
 
 
 def test_an_absent_aggregate_has_no_event() -> None:

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from chancery.kernel.canonical import (
     SAFE_INTEGER_MAX,
+    Encoded,
     Json,
     canonical_bytes,
     canonical_hash,
+    exact_bytes,
     parse_json,
     salted_hash,
     sha256_hex,
@@ -78,6 +80,24 @@ def test_no_value_takes_the_quick_way_wrongly(value: Json) -> None:
             canonical_bytes(value)
     else:
         assert canonical_bytes(value) == expected
+
+
+@given(values)
+def test_a_value_without_floats_has_one_form_whoever_writes_it(value: Json) -> None:
+    assert exact_bytes(value) == rfc8785.dumps(value)
+
+
+@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), values))
+def test_parts_that_are_encoded_already_give_the_bytes_of_the_whole(value: dict[str, Json]) -> None:
+    parts = {key: Encoded(canonical_bytes(part)) for key, part in value.items()}
+
+    assert exact_bytes(parts) == canonical_bytes(value)
+
+
+@pytest.mark.parametrize("value", [SAFE_INTEGER_MAX + 1, ["\ud800"], {"a": [-(2**53)]}])
+def test_what_has_no_canonical_form_is_refused_by_the_exact_way_too(value: Json) -> None:
+    with pytest.raises(ValueError, match="canonical"):
+        exact_bytes(value)
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), scalars))

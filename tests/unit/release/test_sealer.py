@@ -25,7 +25,7 @@ from chancery.evidence.receipt import ReadEntry
 from chancery.kernel.errors import Unavailable
 from chancery.release.domain.drafts import Draft, Ground, draft_refusal
 from chancery.release.domain.releases import Release
-from chancery.release.domain.runs import PolicyPin, Run
+from chancery.release.domain.runs import LockedRun, PolicyPin, Run
 from chancery.release.domain.sealing import Cut, Judged, Sealable, SealedRows
 from chancery.release.domain.snapshot import CutSnapshot, Snapshot
 from chancery.release.errors import AlreadySealed, LogRegressed
@@ -70,6 +70,12 @@ GROUND = Ground(
 
 def draft() -> Draft:
     return draft_refusal(RUN, GROUND, "insufficient_evidence")
+
+
+def _locked(run: Run | None) -> LockedRun | None:
+    if run is None:
+        return None
+    return LockedRun(run.state, run.generation, run.lease, run.events, run.is_open)
 
 
 @dataclass(slots=True)
@@ -130,7 +136,7 @@ class Stage:
     async def seal(self, sealable: Sealable) -> Judged:
         cut = sealable.cut
         read = None if cut is None else self.read_at_cut(sealable.draft.read_set, cut.sequence)
-        judged = sealable.judge(self.run, read, self.clock_is)
+        judged = sealable.judge(_locked(self.run), read, self.clock_is)
         if isinstance(judged, SealedRows):
             self.before_commit()
             self.sealed.append(judged)

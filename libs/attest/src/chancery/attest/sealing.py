@@ -19,7 +19,7 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from chancery.kernel.canonical import canonical_bytes
+from chancery.kernel.canonical import canonical_bytes, exact_bytes
 from chancery.kernel.errors import Corrupt
 
 KEY_BYTES: Final = 32
@@ -90,6 +90,6 @@ def _nonce(kind: str, number: int) -> bytes:
 
 
 def _associated(place: Place) -> bytes:
-    return canonical_bytes(
+    return exact_bytes(
         ["chancery.content/1", place.tenant, place.release_id, place.kind, place.number]
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
@@ -27,7 +28,7 @@ from chancery.evidence.citations import (
 from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, UnsupportedSelection, is_blank
 from chancery.evidence.record import Record
 from chancery.evidence.texts import TEMPLATE_VERSION, PlaceWords, introduction, place_words
-from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.canonical import exact_bytes, sha256_hex
 from chancery.kernel.ids import derived_id
 
 STATEMENTS_MAX: Final = 20
@@ -140,6 +141,23 @@ class Answer(Record):
     cards: tuple[Card, ...] = Field(default=(), max_length=STATEMENTS_MAX)
 
 
+@dataclass(frozen=True, slots=True)
+class EncodedAnswer:
+    """The bytes of an answer as they are hashed and stored: UTF-8 and canonical JSON lists."""
+
+    text: bytes
+    statements: bytes
+    citations: bytes
+    cards: bytes
+
+
+def encode_answer(answer: Answer) -> EncodedAnswer:
+    """Return the bytes of an answer."""
+    fields = answer.to_json()
+    lists = (exact_bytes(fields[name]) for name in ("statements", "citations", "cards"))
+    return EncodedAnswer(answer.text.encode(), *lists)
+
+
 def compose(facts: Sequence[Fact], language: Language) -> Answer:
     """Return the answer that presents `facts` in their order, with no word between them.
 
@@ -148,16 +166,18 @@ def compose(facts: Sequence[Fact], language: Language) -> Answer:
             `duplicate_selection`, `blank_statement` or `statement_too_long`; nothing of the valid
             rest is kept.
     """
-    _check_selection(facts)
-    statements = tuple(_statement(fact) for fact in facts)
-    citations = tuple(_citation(fact) for fact in facts)
-    for statement in statements:
-        _check_statement(statement.text)
+    ids = [fact.id for fact in facts]
+    _check_selection(ids)
+    texts = [_text(fact) for fact in facts]
+    for text in texts:
+        _check_statement(text)
+    citations = tuple(map(_citation, facts, texts, map(citation_id, ids)))
+    statements = tuple(map(_statement, ids, texts, citations))
     return Answer(
         text=render(statements, citations, language),
         statements=statements,
         citations=citations,
-        cards=tuple(_card(fact, language) for fact in facts),
+        cards=tuple(map(partial(_card, place_words(language)), citations, texts)),
     )
 
 
@@ -257,28 +277,24 @@ def _shown(statement: Statement, citation: Citation, words: PlaceWords) -> str:
     return "“" + statement.text + "”\n— " + place
 
 
-def _check_selection(facts: Sequence[Fact]) -> None:
-    if not facts:
+def _check_selection(fact_ids: Sequence[str]) -> None:
+    if not fact_ids:
         raise _refused("the selection is empty", "empty_selection")
-    if len(facts) > STATEMENTS_MAX:
+    if len(fact_ids) > STATEMENTS_MAX:
         raise _refused("an answer has at most 20 statements", "too_many_statements")
-    if len({fact.id for fact in facts}) != len(facts):
+    if len(set(fact_ids)) != len(fact_ids):
         raise _refused("a fact is selected twice", "duplicate_selection")
 
 
 def _check_statement(text: str) -> None:
-    if is_blank(text):
-        raise _refused("a statement shows nothing", "blank_statement")
-
-
-def _statement(fact: Fact) -> Statement:
-    text = _text(fact)
     if len(text) > QUOTE_CHARACTERS_MAX:
         raise _refused("a statement has at most 2000 characters", "statement_too_long")
-    if not text:
+    if not text or is_blank(text):
         raise _refused("a statement shows nothing", "blank_statement")
-    kind = "quote" if isinstance(fact, QuoteFact) else "value"
-    return Statement(id=fact.id, kind=kind, text=text, citation=citation_id(fact.id))
+
+
+def _statement(fact_id: str, text: str, citation: Citation) -> Statement:
+    return Statement(id=fact_id, kind=citation.kind, text=text, citation=citation.id)
 
 
 def _text(fact: Fact) -> str:
@@ -287,24 +303,24 @@ def _text(fact: Fact) -> str:
     return value_text(fact.label, fact.display)
 
 
-def _citation(fact: Fact) -> Citation:
+def _citation(fact: Fact, text: str, own_id: str) -> Citation:
     if isinstance(fact, ValueFact):
         return ValueCitation(
-            id=citation_id(fact.id),
+            id=own_id,
             dataset_id=fact.dataset_id,
             snapshot=fact.snapshot,
-            sha256=sha256_hex(_text(fact).encode()),
+            sha256=sha256_hex(text.encode()),
             title=fact.title,
             label=fact.label,
             value=fact.value,
             type=fact.type,
         )
-    return _quote_citation(fact)
+    return _quote_citation(fact, own_id)
 
 
-def _quote_citation(fact: QuoteFact) -> SourceCitation | ItemCitation | FileCitation:
+def _quote_citation(fact: QuoteFact, own_id: str) -> SourceCitation | ItemCitation | FileCitation:
     place: dict[str, object] = {
-        "id": citation_id(fact.id),
+        "id": own_id,
         "part": fact.part_id,
         "ordinal": fact.ordinal,
         "start": fact.start,
@@ -324,11 +340,10 @@ def _quote_citation(fact: QuoteFact) -> SourceCitation | ItemCitation | FileCita
             return ItemCitation.model_validate(place | {"item_id": fact.document_id} | version)
 
 
-def _card(fact: Fact, language: Language) -> QuoteCard | ValueCard:
-    citation = _citation(fact)
+def _card(words: PlaceWords, citation: Citation, text: str) -> QuoteCard | ValueCard:
     if isinstance(citation, QuoteCitation):
-        return quote_card(citation, _text(fact), place_words(language))
-    return value_card(citation, _text(fact))
+        return quote_card(citation, text, words)
+    return value_card(citation, text)
 
 
 def _refused(detail: str, code: str) -> UnsupportedSelection:

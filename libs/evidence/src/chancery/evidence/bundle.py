@@ -95,6 +95,10 @@ class ResultProof(Record):
     preview: dict[str, JsonValue]
     rows: RowsRead | None
 
+    def to_bytes(self) -> bytes:
+        """Return the canonical bytes; the preview is free JSON."""
+        return canonical_bytes(self.to_json())
+
     @property
     def query_sha256(self) -> str:
         """Return the hash of the canonical SQL."""
@@ -129,6 +133,10 @@ class Bundle(Record):
     parts: tuple[CitedPart, ...] = Field(max_length=STATEMENTS_MAX)
     results: tuple[ResultProof, ...] = Field(max_length=STATEMENTS_MAX)
     cut_payload: str | None = Field(pattern=r"^([0-9a-f]{2})+$")
+
+    def to_bytes(self) -> bytes:
+        """Return the canonical bytes; the previews are free JSON."""
+        return canonical_bytes(self.to_json())
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from chancery.events.authority import AggregateKind, Language, Mode
 from chancery.events.envelope import Id, Moment, Position, Sha256
 from chancery.events.release import Outcome
-from chancery.evidence.answer import STATEMENTS_MAX, Answer
+from chancery.evidence.answer import STATEMENTS_MAX, Answer, EncodedAnswer, encode_answer
 from chancery.evidence.coverage import CoverageReport
 from chancery.evidence.record import Record
 from chancery.evidence.references import (
@@ -29,7 +29,7 @@ from chancery.evidence.references import (
 )
 from chancery.evidence.salts import Salts, commitment
 from chancery.evidence.texts import TEMPLATE_VERSION
-from chancery.kernel.canonical import Json, canonical_bytes, salted_hash, sha256_hex
+from chancery.kernel.canonical import Encoded, exact_bytes, salted_hash, sha256_hex
 
 READ_SET_MAX: Final = 900
 SOURCES_MAX: Final = 1000
@@ -248,17 +248,19 @@ def build_core(
     corpus: CorpusReference | None = None,
     executions: Sequence[Execution] = (),
     values: ValueCells = (),
+    encoded: EncodedAnswer | None = None,
 ) -> ReceiptCore:
     """Return the core of a sealed answer, or with `outcome` of a refusal.
 
     `references` are what the answer uses, in any order; `values` say which cell of which of the
-    `executions` each value statement states, in the order of the statements.
+    `executions` each value statement states, in the order of the statements. Who has `encoded` the
+    answer hands that over.
     """
-    hashes = content_hashes(answer, salts)
+    hashes = hashes_of(encode_answer(answer) if encoded is None else encoded, salts)
     return ReceiptCore.model_validate(
         {
-            **run.model_dump(),
-            **hashes.model_dump(),
+            **dict(run),
+            **dict(hashes),
             "status": "sealed" if outcome is None else "refused",
             "outcome": outcome,
             "template_version": TEMPLATE_VERSION,
@@ -278,12 +280,23 @@ def build_core(
 
 def content_hashes(answer: Answer, salts: Salts) -> ContentHashes:
     """Return the four salted content hashes of `answer`."""
+    return hashes_of(encode_answer(answer), salts)
+
+
+def hashes_of(encoded: EncodedAnswer, salts: Salts) -> ContentHashes:
+    """Return the four salted content hashes of an answer that is encoded already."""
     return ContentHashes(
-        text_sha256=salted_hash(salts.text, answer.text.encode()),
-        statements_sha256=_list_hash(salts.statements, answer.statements),
-        citations_sha256=_list_hash(salts.citations, answer.citations),
-        cards_sha256=_list_hash(salts.cards, answer.cards),
+        text_sha256=salted_hash(salts.text, encoded.text),
+        statements_sha256=salted_hash(salts.statements, encoded.statements),
+        citations_sha256=salted_hash(salts.citations, encoded.citations),
+        cards_sha256=salted_hash(salts.cards, encoded.cards),
     )
+
+
+def receipt_bytes(receipt: Receipt, core: bytes) -> bytes:
+    """Return the canonical bytes of a receipt whose core has the canonical bytes `core`."""
+    rest = receipt.model_dump(mode="json", exclude={"core"})
+    return exact_bytes({**rest, "core": Encoded(core)})
 
 
 def result_references(executions: Sequence[Execution], salts: Salts) -> tuple[ResultReference, ...]:
@@ -317,8 +330,3 @@ def core_hash(core: ReceiptCore, salts: Salts) -> str:
 def _of(form: type[_Form], references: Sequence[Reference]) -> tuple[_Form, ...]:
     found = [each for each in references if isinstance(each, form)]
     return tuple(sorted(found, key=lambda each: each.name))
-
-
-def _list_hash(salt: str, records: Sequence[Record]) -> str:
-    items: list[Json] = [record.to_json() for record in records]
-    return salted_hash(salt, canonical_bytes(items))

@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from chancery.kernel.canonical import Json, canonical_bytes, parse_json
+from chancery.kernel.canonical import Json, canonical_bytes, exact_bytes, parse_json
 from chancery.kernel.errors import Corrupt
 
 
@@ -27,8 +27,11 @@ class Record(BaseModel):
         return fields
 
     def to_bytes(self) -> bytes:
-        """Return the canonical bytes, which are what is hashed and stored."""
-        return canonical_bytes(self.to_json())
+        """Return the canonical bytes, which are what is hashed and stored.
+
+        A record that may hold floating-point numbers uses `canonical_bytes` instead.
+        """
+        return exact_bytes(self.to_json())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+import orjson
 import rfc8785
 
 from chancery.kernel.errors import Corrupt
@@ -17,9 +18,19 @@ Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[st
 SAFE_INTEGER_MAX = 2**53 - 1
 """The largest integer that canonical JSON carries exactly (RFC 8785, section 3.2.2.3)."""
 
-_ENCODER = json.JSONEncoder(
-    ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+Encoded: TypeAlias = orjson.Fragment
+"""JSON that is in its canonical form already and stands for its value where it is put."""
+
+_OPTIONS = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_STRICT_INTEGER
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
+_BEYOND_BMP = bytes(range(0xF0, 0xF5))
+"""The first bytes in UTF-8 of what UTF-16 writes with surrogates."""
+
 _CONTAINERS = frozenset((dict, list, tuple))
 _PLAIN = frozenset((str, bool, int, type(None), *_CONTAINERS))
 
@@ -34,10 +45,9 @@ def canonical_bytes(value: Json) -> bytes:
     """
     if _is_plain(value):
         try:
-            return _ENCODER.encode(value).encode()
-        except UnicodeEncodeError as error:
-            message = "the value has no canonical JSON form"
-            raise ValueError(message) from error
+            return orjson.dumps(value, option=_OPTIONS)
+        except orjson.JSONEncodeError:
+            pass  # too deep, or no Unicode: rfc8785 does it, or says no
     try:
         return rfc8785.dumps(value)
     except rfc8785.CanonicalizationError as error:
@@ -45,8 +55,27 @@ def canonical_bytes(value: Json) -> bytes:
         raise ValueError(message) from error
 
 
+def exact_bytes(value: Json | Mapping[str, Json | Encoded]) -> bytes:
+    """Return what `canonical_bytes` does, for a value that holds no floating-point number.
+
+    Nobody looks for one: use it where types rule them out. Parts may be `Encoded`.
+
+    Raises:
+        ValueError: for a value that canonical JSON cannot carry.
+    """
+    try:
+        found = orjson.dumps(value, option=_OPTIONS)
+    except orjson.JSONEncodeError as error:
+        message = "the value has no canonical JSON form"
+        raise ValueError(message) from error
+    if found.isascii() or len(found.translate(None, _BEYOND_BMP)) == len(found):
+        return found
+    # Some key may have another place in the order of UTF-16.
+    return canonical_bytes(parse_json(found))
+
+
 def _is_plain(value: Json) -> bool:
-    """Tell whether Python's own encoder, three times as fast, writes what RFC 8785 demands.
+    """Tell whether orjson writes what RFC 8785 demands.
 
     Nothing is asked of each leaf alone: the types of a container's values are looked at together.
     """
@@ -72,7 +101,7 @@ def _is_plain(value: Json) -> bool:
 
 
 def _has_plain_keys(value: Mapping[str, Json]) -> bool:
-    # In ASCII the order of code points is the order of UTF-16 that RFC 8785 wants.
+    # In ASCII the order of bytes is the order of UTF-16 that RFC 8785 wants.
     try:
         return "".join(value).isascii()
     except TypeError:

@@ -25,7 +25,7 @@ A service brings its own table and two statements::
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import asyncpg
@@ -38,8 +38,10 @@ _QUERIES = load_queries("chancery.store")
 _TRY_LOCK_OUTBOX = _QUERIES["try_lock_outbox"]
 _UNLOCK_OUTBOX = _QUERIES["unlock_outbox"]
 
-Publish = Callable[["OutboxRow"], Awaitable[None]]
-"""Publishes one row; returns only after the bus has acknowledged it."""
+Publish = Callable[[Sequence["OutboxRow"]], Awaitable[int]]
+"""Publishes rows in order and returns how many, from the first on, the bus has acknowledged.
+
+It raises when there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,13 @@ class Outbox:
     async def relay(self, publish: Publish, *, limit: int = 100) -> int:
         """Publish up to `limit` waiting rows, then mark them; return how many.
 
-        Returns 0 at once while another relay is at work. When `publish` fails, the rows before it
-        are marked, the rest wait for the next call, and the error is raised. A crash between
-        publishing and marking publishes again with the same `event_id`.
+        Returns 0 at once while another relay is at work. What `publish` did not come to waits for
+        the next call. A crash between publishing and marking publishes again with the same
+        `event_id`.
 
         Raises:
             Unavailable: when the database is away.
+            Exception: whatever `publish` raised; nothing was marked.
         """
         async with borrow(self.pool) as connection:
             if not await connection.fetchval(_TRY_LOCK_OUTBOX, self.name):
@@ -94,12 +97,12 @@ class Outbox:
         # every other reader.
         records = await connection.fetch(self.statements.read, limit)
         rows = [OutboxRow(r["id"], r["event_id"], r["subject"], r["body"]) for r in records]
-        published, failure = await _publish_in_order(rows, publish)
-        if published:
-            await connection.execute(self.statements.mark_published, published)
-        if failure is not None:
-            raise failure
-        return len(published)
+        if not rows:
+            return 0
+        published = await publish(rows)
+        ids = [row.id for row in rows[:published]]
+        await connection.execute(self.statements.mark_published, ids)
+        return published
 
 
 async def _unlock(connection: PoolConnectionProxy[asyncpg.Record], name: str) -> None:
@@ -109,16 +112,3 @@ async def _unlock(connection: PoolConnectionProxy[asyncpg.Record], name: str) ->
     except BaseException:
         connection.terminate()
         raise
-
-
-async def _publish_in_order(
-    rows: list[OutboxRow], publish: Publish
-) -> tuple[list[int], Exception | None]:
-    published: list[int] = []
-    for row in rows:
-        try:
-            await publish(row)
-        except Exception as error:  # noqa: BLE001 - whatever failed, the rows before it are out.
-            return published, error
-        published.append(row.id)
-    return published, None

@@ -1,13 +1,18 @@
-"""Publishing cuts: each with a fresh message id, and never sent a second time."""
+"""Publishing cuts: each with a fresh message id, and never sent a second time.
+
+Cuts that are wanted at the same time are appended in one atomic batch: each is a message of its
+own, and the acknowledgement of the batch is the acknowledgement of them all.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from chancery.bus.connection import Connection
 from chancery.bus.load import message_at
-from chancery.bus.publish import Outgoing, publish_message
+from chancery.bus.publish import Outgoing, Published, publish_atomic
 from chancery.events.authority import AggregateName, CutTaken
 from chancery.events.codec import encode
 from chancery.events.envelope import Envelope, Event
@@ -15,18 +20,25 @@ from chancery.events.topology import AUTHORITY, cut_subject
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Unavailable
 from chancery.kernel.ids import random_id
+from chancery.release.adapters.batches import Batches
 from chancery.release.domain.drafts import Draft
 from chancery.release.domain.sealing import Cut
 from chancery.release.domain.stages import SOURCE
 
 CUT_TIMEOUT_S = 2.0
+BATCHES_AT_ONCE = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StreamCuts:
     """The cuts on the AUTHORITY stream."""
 
     bus: Connection
+    _publishing: Batches[Outgoing, Published] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Share what is asked at the same time."""
+        self._publishing = Batches(self._publish, BATCHES_AT_ONCE)
 
     async def publish(self, draft: Draft, *, attempt: int, decided_at: datetime) -> Cut:
         """Publish one acknowledged cut of a draft and return where it is.
@@ -38,11 +50,14 @@ class StreamCuts:
         outgoing = Outgoing(
             subject=cut_subject(draft.run.tenant), payload=payload, message_id=random_id()
         )
-        published = await publish_message(self.bus, outgoing, timeout_s=CUT_TIMEOUT_S)
+        published = await self._publishing.ask(outgoing)
         if published.duplicate:
             message = "the log took the cut for one that it had; a new one is needed"
             raise Unavailable(message, code="cut_duplicate")
         return Cut(published.sequence, attempt, sha256_hex(payload), decided_at)
+
+    async def _publish(self, cuts: Sequence[Outgoing]) -> Sequence[Published]:
+        return await publish_atomic(self.bus, AUTHORITY, cuts, timeout_s=CUT_TIMEOUT_S)
 
     async def payload(self, sequence: int) -> bytes | None:
         """Return the bytes of the cut at a position."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chancery.bus.connection import Connection as Bus
-from chancery.bus.publish import Outgoing, publish_message
+from chancery.bus.publish import DuplicateMessages, Outgoing, publish_atomic
+from chancery.events.topology import RELEASES
+from chancery.kernel.errors import Unavailable
 from chancery.store.outbox import Outbox, OutboxRow, OutboxStatements
 from chancery.store.pool import Pool
 from chancery.store.queries import load_queries
@@ -64,7 +67,24 @@ class Relay:
         finally:
             self._woken.clear()
 
-    async def _publish(self, row: OutboxRow) -> None:
-        await publish_message(
-            self.bus, Outgoing(subject=row.subject, payload=row.body, message_id=row.event_id)
-        )
+    async def _publish(self, rows: Sequence[OutboxRow]) -> int:
+        messages = [
+            Outgoing(subject=row.subject, payload=row.body, message_id=row.event_id) for row in rows
+        ]
+        try:
+            await publish_atomic(self.bus, RELEASES, messages)
+        except DuplicateMessages:
+            # A part of them was published before a crash: one by one, the server knows those again.
+            return await self._publish_one_by_one(messages)
+        return len(messages)
+
+    async def _publish_one_by_one(self, messages: Sequence[Outgoing]) -> int:
+        published = 0
+        try:
+            for message in messages:
+                await publish_atomic(self.bus, RELEASES, [message])
+                published += 1
+        except Unavailable:
+            if published == 0:
+                raise
+        return published

@@ -16,7 +16,15 @@ from chancery.events.run import Bounds
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
 from chancery.release.adapters.batches import Batches
-from chancery.release.domain.runs import EventRecord, Generation, Overdue, Retry, Run, Told
+from chancery.release.domain.runs import (
+    EventRecord,
+    Generation,
+    LockedRun,
+    Overdue,
+    Retry,
+    Run,
+    Told,
+)
 from chancery.release.errors import RunStillOpen
 from chancery.store.pool import Connection, Pool, translate_errors
 from chancery.store.queries import load_queries
@@ -168,25 +176,33 @@ class Runs:
         return [found.get(name) for name in names]
 
     async def _keep_proposed(self, asked: Sequence[_Proposed]) -> Sequence[bool]:
+        # Locks are taken in one order, as sealing takes them.
+        ordered = sorted(asked, key=lambda each: (each.run.tenant, each.run.run_id))
         with translate_errors():
             rows = await self.pool.fetch(
                 _KEEP_PROPOSED,
-                [each.run.tenant for each in asked],
-                [each.run.run_id for each in asked],
-                [each.generation for each in asked],
-                [each.lease for each in asked],
-                [each.payload for each in asked],
+                [each.run.tenant for each in ordered],
+                [each.run.run_id for each in ordered],
+                [each.generation for each in ordered],
+                [each.lease for each in ordered],
+                [each.payload for each in ordered],
             )
         # Of two proposals for one run at the same time one was kept.
         kept = {(row["tenant"], row["run_id"]): row["proposed"] for row in rows}
         return [kept.get((each.run.tenant, each.run.run_id)) == each.payload for each in asked]
 
 
-async def lock_runs(connection: Connection, runs: Sequence[Run]) -> list[Run | None]:
-    """Return runs as they are now and hold them until the transaction ends."""
+async def lock_runs(connection: Connection, runs: Sequence[Run]) -> list[LockedRun | None]:
+    """Return what runs are now and hold them until the transaction ends."""
     names = [(run.tenant, run.run_id) for run in runs]
     found = await _fetch(connection, _LOCK_RUNS, sorted(set(names)))
-    return [run_of(dict(found[name])) if name in found else None for name in names]
+    return [_locked(found.get(name)) for name in names]
+
+
+def _locked(row: asyncpg.Record | None) -> LockedRun | None:
+    if row is None:
+        return None
+    return LockedRun(row["state"], row["generation"], row["lease"], row["events"], row["is_open"])
 
 
 async def _fetch(

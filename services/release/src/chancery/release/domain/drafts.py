@@ -11,18 +11,18 @@ from chancery.authority.release import Pinned, ReleaseRequest, read_set
 from chancery.events.authority import Language
 from chancery.events.release import Outcome
 from chancery.events.run import AskedCorpus, RunAdmitted
-from chancery.evidence.answer import Answer, compose
+from chancery.evidence.answer import Answer, EncodedAnswer, compose, encode_answer
 from chancery.evidence.coverage import CoverageReport
 from chancery.evidence.receipt import (
     Execution,
     ReceiptCore,
     RunRecord,
     build_core,
-    core_hash,
 )
 from chancery.evidence.references import CorpusReference
 from chancery.evidence.salts import SEED_BYTES, Salts, commitment, derive_salts, question_salt
 from chancery.evidence.texts import explanation
+from chancery.kernel.canonical import salted_hash
 from chancery.kernel.ids import derived_id
 from chancery.release.domain.runs import PolicyPin, Run, release_request
 from chancery.release.domain.selection import Selected
@@ -46,7 +46,8 @@ class Ground:
 class Draft:
     """A release before its cut; `read_set` is what the cut names and the decision reads.
 
-    `outcome` is None for an answer. `seed` gives the salts, `executions` stay with the content.
+    What is hashed is `encoded` once. `outcome` is None for an answer. `seed` gives the salts,
+    `executions` stay with the content.
     """
 
     run: Run
@@ -58,7 +59,9 @@ class Draft:
     answer: Answer
     seed: bytes
     salts: Salts
+    encoded: EncodedAnswer
     core: ReceiptCore
+    core_bytes: bytes
     core_sha256: str
     executions: tuple[Execution, ...] = ()
     detail: str | None = None
@@ -132,6 +135,7 @@ def _draft(
     seed = secrets.token_bytes(SEED_BYTES)
     salts = derive_salts(seed, len(executions))
     release_id = release_id_of(run.tenant, run.run_id, run.generation)
+    encoded = encode_answer(answer)
     core = build_core(
         _record(run, ground, release_id, seed),
         answer,
@@ -141,7 +145,9 @@ def _draft(
         corpus=ground.corpus,
         executions=executions,
         values=() if selected is None else selected.cells,
+        encoded=encoded,
     )
+    core_bytes = core.to_bytes()
     pinned = ground.pinned if selected is None else selected.pinned
     request = release_request(run, ground.policy, pinned, ground.corpus)
     return Draft(
@@ -154,8 +160,10 @@ def _draft(
         answer=answer,
         seed=seed,
         salts=salts,
+        encoded=encoded,
         core=core,
-        core_sha256=core_hash(core, salts),
+        core_bytes=core_bytes,
+        core_sha256=salted_hash(salts.core, core_bytes),
         executions=tuple(executions),
         detail=detail,
     )

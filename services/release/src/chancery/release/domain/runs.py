@@ -73,6 +73,17 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class LockedRun:
+    """What a run is at the moment at which it is locked, as far as sealing asks."""
+
+    state: RunState
+    generation: int
+    lease: str | None
+    events: int
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
 class EventRecord:
     """An event row: a `body` that is told as it is, or the `ciphertext` of a release's frame."""
 

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Literal, TypeAlias
 
 from chancery.attest.sealing import KEY_BYTES, Place, ReleaseKey, seal
@@ -13,12 +14,12 @@ from chancery.attest.signing import SigningKey
 from chancery.events.codec import encode
 from chancery.events.envelope import Envelope, Event
 from chancery.events.release import ReleaseRefused, ReleaseSealed
-from chancery.evidence.documents import refused_document, sealed_document
-from chancery.evidence.receipt import CutRecord, ReadEntry, Receipt
-from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
+from chancery.evidence.documents import document_bytes
+from chancery.evidence.receipt import CutRecord, ReadEntry, Receipt, receipt_bytes
+from chancery.kernel.canonical import exact_bytes, sha256_hex
 from chancery.kernel.ids import derived_id
 from chancery.release.domain.drafts import Draft
-from chancery.release.domain.runs import Run
+from chancery.release.domain.runs import LockedRun
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.domain.stages import SOURCE
 
@@ -105,10 +106,10 @@ class Sealable:
 
     draft: Draft
     cut: Cut | None
-    judge: Callable[[Run | None, CutSnapshot | None, datetime], Judged]
+    judge: Callable[[LockedRun | None, CutSnapshot | None, datetime], Judged]
 
 
-def sealed_rows(draft: Draft, decided: Decided, key: SigningKey, locked: Run) -> SealedRows:
+def sealed_rows(draft: Draft, decided: Decided, key: SigningKey, locked: LockedRun) -> SealedRows:
     """Return the rows of a release; `locked` is the run under its lock, so the numbers are right.
 
     Each call draws a fresh key: a transaction that was rolled back may have left ciphertext behind.
@@ -121,14 +122,14 @@ def sealed_rows(draft: Draft, decided: Decided, key: SigningKey, locked: Run) ->
         cut=decided.cut,
     )
     keys = ReleaseKey(secrets.token_bytes(KEY_BYTES), draft.seed)
-    receipt_bytes = receipt.to_bytes()
-    receipt_sha256 = sha256_hex(receipt_bytes)
+    receipt_data = receipt_bytes(receipt, draft.core_bytes)
+    receipt_sha256 = sha256_hex(receipt_data)
     frame_number = locked.events + 1
     contents = _contents(draft, receipt, receipt_sha256, frame_number)
     return SealedRows(
         draft=draft,
         decided=decided,
-        receipt_bytes=receipt_bytes,
+        receipt_bytes=receipt_data,
         receipt_sha256=receipt_sha256,
         public_key=key.public_key,
         signature=key.sign(receipt_sha256),
@@ -150,22 +151,16 @@ def place_of(draft: Draft, kind: str, number: int) -> Place:
 def _contents(
     draft: Draft, receipt: Receipt, receipt_sha256: str, frame_number: int
 ) -> list[tuple[str, int, bytes]]:
-    answer = draft.answer
-    make = sealed_document if draft.outcome is None else refused_document
-    document = make(receipt, answer, receipt_sha256=receipt_sha256)
-    frame: Json = {**document, "sequence": frame_number}
-    statements: Json = [each.to_json() for each in answer.statements]
-    citations: Json = [each.to_json() for each in answer.citations]
-    cards: Json = [each.to_json() for each in answer.cards]
-    executions: Json = [each.to_json() for each in draft.executions]
+    encoded = draft.encoded
+    document = partial(document_bytes, receipt, encoded, receipt_sha256=receipt_sha256)
     return [
-        ("text", 0, answer.text.encode()),
-        ("statements", 0, canonical_bytes(statements)),
-        ("citations", 0, canonical_bytes(citations)),
-        ("cards", 0, canonical_bytes(cards)),
-        ("executions", 0, canonical_bytes(executions)),
-        ("document", 0, canonical_bytes(document)),
-        ("frame", frame_number, canonical_bytes(frame)),
+        ("text", 0, encoded.text),
+        ("statements", 0, encoded.statements),
+        ("citations", 0, encoded.citations),
+        ("cards", 0, encoded.cards),
+        ("executions", 0, exact_bytes([each.to_json() for each in draft.executions])),
+        ("document", 0, document()),
+        ("frame", frame_number, document(sequence=frame_number)),
     ]
 
 

@@ -27,7 +27,7 @@ from chancery.events.topology import LAST_NUDGE, nudge_subject
 from chancery.evidence.receipt import CutRecord
 from chancery.kernel.errors import Unavailable
 from chancery.release.domain.drafts import Draft
-from chancery.release.domain.runs import Run
+from chancery.release.domain.runs import LockedRun
 from chancery.release.domain.sealing import (
     Behind,
     Cut,
@@ -122,7 +122,12 @@ class Sealer:
         return cut
 
     def _judge(
-        self, draft: Draft, cut: Cut, run: Run | None, read: CutSnapshot | None, _: datetime
+        self,
+        draft: Draft,
+        cut: Cut,
+        run: LockedRun | None,
+        read: CutSnapshot | None,
+        _: datetime,
     ) -> Judged:
         standing = _standing(draft, run)
         if standing is not None or run is None or read is None:
@@ -176,7 +181,7 @@ def without_coverage(draft: Draft) -> bool:
     return draft.outcome in {"access_changing", "scope_too_wide", "unavailable"}
 
 
-def _standing(draft: Draft, run: Run | None) -> Sealing | None:
+def _standing(draft: Draft, run: LockedRun | None) -> Sealing | None:
     """Return what a locked run says before anything is read: void, sealed before, or go on."""
     if run is None:
         return "void"
@@ -187,7 +192,7 @@ def _standing(draft: Draft, run: Run | None) -> Sealing | None:
 
 
 def _judge_refusal(
-    draft: Draft, key: SigningKey, run: Run | None, _: CutSnapshot | None, now: datetime
+    draft: Draft, key: SigningKey, run: LockedRun | None, _: CutSnapshot | None, now: datetime
 ) -> Judged:
     standing = _standing(draft, run)
     if standing is not None or run is None:

@@ -58,15 +58,15 @@ FROM unnest($1::text[], $2::text[]) AS u (tenant, run_id)
 JOIN release.run AS r ON r.tenant = u.tenant AND r.run_id = u.run_id;
 
 -- name: lock_runs
--- Hold some runs until this transaction ends; everybody takes locks in this order.
-SELECT r.tenant, r.run_id, r.workspace_id, r.conversation_id, r.message, r.principal, r.credential_id,
-       r.state, r.generation, r.lease, r.deadline, r.mode, r.bounds, r.question_sha256,
-       r.traceparent, r.policy_sha256, r.admitted, r.gathered, r.proposed, r.detail, r.events,
-       r.ended_at
+-- Hold some runs until this transaction ends; everybody takes locks in the order of the arrays.
+SELECT r.tenant, r.run_id, r.state, r.generation, r.lease, r.events, r.ended_at IS NULL AS is_open
 FROM unnest($1::text[], $2::text[]) AS u (tenant, run_id)
-JOIN release.run AS r ON r.tenant = u.tenant AND r.run_id = u.run_id
-ORDER BY r.tenant, r.run_id
-FOR UPDATE OF r;
+CROSS JOIN LATERAL (
+    SELECT l.tenant, l.run_id, l.state, l.generation, l.lease, l.events, l.ended_at
+    FROM release.run AS l
+    WHERE l.tenant = u.tenant AND l.run_id = u.run_id
+    FOR UPDATE
+) AS r;
 
 -- name: read_retry
 -- The generation that a request began.
@@ -127,15 +127,18 @@ WITH moved AS (
 SELECT count(*) = 1 FROM moved;
 
 -- name: keep_proposed
--- Store what was proposed for some runs, each under its current lease and once; return which.
+-- Store what was proposed for some runs, each under its current lease and once; return which. The
+-- locks are taken in the order of the arrays.
 WITH held AS (
     SELECT r.tenant, r.run_id, u.proposed
     FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::bytea[])
         AS u (tenant, run_id, generation, lease, proposed)
-    JOIN release.run AS r ON r.tenant = u.tenant AND r.run_id = u.run_id
-     AND r.generation = u.generation AND r.lease = u.lease AND r.state = 'gathered'
-    ORDER BY r.tenant, r.run_id
-    FOR UPDATE OF r
+    CROSS JOIN LATERAL (
+        SELECT l.tenant, l.run_id FROM release.run AS l
+        WHERE l.tenant = u.tenant AND l.run_id = u.run_id AND l.generation = u.generation
+          AND l.lease = u.lease AND l.state = 'gathered'
+        FOR UPDATE
+    ) AS r
 ), moved AS (
     UPDATE release.run AS r
     SET state = 'proposed', proposed = h.proposed, events = r.events + 1
