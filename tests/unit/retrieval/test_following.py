@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import threading
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,9 +14,27 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chancery.kernel.errors import Unavailable
+from chancery.retrieval.adapters.tenant_indexes import TenantIndexes
+from chancery.retrieval.handlers import following
 from chancery.testkit.folders import take_away
 from chancery.testkit.waiting import eventually
 from tests.unit.retrieval.world import NOW, TENANT, World
+
+TWO_BLOBS = 2
+"""A document has a manifest and a text."""
+
+
+@dataclass(slots=True)
+class HeldIndexes(TenantIndexes):
+    """Indexes whose commits wait until they are let go."""
+
+    begun: threading.Event = field(default_factory=threading.Event)
+    let_go: threading.Event = field(default_factory=threading.Event)
+
+    def commit(self, tenant: str, position: int) -> None:
+        self.begun.set()
+        assert self.let_go.wait(5)
+        TenantIndexes.commit(self, tenant, position)
 
 
 async def test_a_ready_document_is_found_and_an_excluded_one_is_not(tmp_path: Path) -> None:
@@ -186,6 +206,102 @@ async def test_a_blob_store_that_is_away_stops_it_without_a_loss(tmp_path: Path)
 
     assert service.found("service", pin) == [pin.number]
     assert world.parked == []
+
+
+async def test_while_one_stretch_is_committed_the_next_is_read(tmp_path: Path) -> None:
+    world = World(tmp_path, batch=1)
+    pins = [await world.document(key, "service reviews") for key in "ab"]
+    held = HeldIndexes(tmp_path / "index")
+    service = world.start(held)
+
+    async with service.following_along():
+        await eventually(held.begun.is_set)
+        await eventually(lambda: pins[1].extraction_sha256 in world.blobs.read)
+        meanwhile = (service.following.position, service.found("service", *pins))
+        held.let_go.set()
+        await eventually(lambda: service.following.position == 2)
+
+    assert meanwhile == (0, [])
+    assert sorted(service.found("service", *pins)) == sorted(pin.number for pin in pins)
+
+
+async def test_a_blob_store_that_is_away_meanwhile_does_not_cut_a_commit(tmp_path: Path) -> None:
+    world = World(tmp_path, batch=1)
+    pins = [await world.document("a", "service reviews")]
+    held = HeldIndexes(tmp_path / "index")
+    service = world.start(held)
+    running = asyncio.ensure_future(service.following.run())
+    await eventually(held.begun.is_set)
+    world.blobs.away.add(TENANT)
+    pins.append(await world.document("b", "service reviews"))
+    done, _ = await asyncio.wait({running}, timeout=0.05)
+
+    held.let_go.set()
+    with pytest.raises(Unavailable):
+        await running
+    world.blobs.away.clear()
+    committed = service.following.position
+    await service.catch_up()
+
+    assert done == set()
+    assert committed == 1
+    assert sorted(service.found("service", *pins)) == sorted(pin.number for pin in pins)
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+async def test_a_revision_that_is_pending_again_is_not_found_meanwhile(
+    tmp_path: Path, batch: int
+) -> None:
+    world = World(tmp_path, batch=batch)
+    pin = await world.document("a", "service reviews")
+    world.pend(pin)
+    service = world.start()
+
+    await service.catch_up()
+
+    assert service.found("service", pin) == []
+
+
+@pytest.mark.req("CL-4")
+@pytest.mark.parametrize("batch", [1, 2])
+async def test_a_late_result_whose_blobs_are_gone_is_no_fault(tmp_path: Path, batch: int) -> None:
+    world = World(tmp_path, batch=batch)
+    pin = await world.document("a", "service reviews")
+    world.stored.clear()
+    world.poison()
+    world.exclude(pin)
+    world.announce(pin, as_of=1)
+    world.blobs.stored.clear()
+    service = world.start()
+
+    await service.catch_up()
+
+    assert [one.stored.sequence for one in world.parked] == [1]
+
+
+async def test_what_is_read_ahead_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "LOADS_AT_ONCE", 1)
+    monkeypatch.setattr(following, "AHEAD_CHARACTERS", 100)
+    world = World(tmp_path, batch=9)
+    pins = [await world.document("a", "service reviews")]
+    held = HeldIndexes(tmp_path / "index")
+    service = world.start(held)
+    running = asyncio.ensure_future(service.following.run())
+    await eventually(held.begun.is_set)
+    pins += [await world.document(key, f"{key} service " * 6) for key in "bcdefgh"]
+    await eventually(lambda: len(world.blobs.read) == TWO_BLOBS * 3)
+
+    done, _ = await asyncio.wait({running}, timeout=0.05)
+    ahead = len(world.blobs.read)
+    held.let_go.set()
+    await eventually(lambda: service.following.position == 8)
+    running.cancel()
+    await asyncio.wait({running})
+
+    assert (done, ahead) == (set(), TWO_BLOBS * 3)
+    assert len(service.found("service", *pins)) == 8
 
 
 _ACTS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=12)

@@ -14,6 +14,7 @@ from chancery.events.codec import encode
 from chancery.events.envelope import Envelope, Event, EventData
 from chancery.events.index import (
     RevisionExcluded,
+    RevisionPending,
     RevisionReady,
 )
 from chancery.events.topology import index_subject
@@ -74,14 +75,16 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class SwitchedBlobs(MemoryBlobs):
-    """Blobs that are away while `away` holds something."""
+    """Blobs that are away while `away` holds something; `read` tells what was asked for."""
 
     away: set[str] = field(default_factory=set[str])
+    read: list[str] = field(default_factory=list[str])
 
     async def get(self, tenant: str, sha256: str, *, limit: int) -> bytes:
         if self.away:
             message = "away"
             raise Unavailable(message)
+        self.read.append(sha256)
         return self._get(f"{tenant}/{sha256}", sha256, limit)
 
 
@@ -182,15 +185,28 @@ class World:
         )
         self.record(data, key=ref.key)
 
+    def pend(self, pin: Pin) -> None:
+        """Announce that the revision is pending again."""
+        ref = pin.ref
+        data = RevisionPending(
+            workspace_id="w",
+            kind=ref.kind,
+            key=ref.key,
+            revision=ref.revision,
+            content_sha256="1" * 64,
+            authority_sequence=len(self.stored) + 1,
+        )
+        self.record(data, key=ref.key)
+
     def poison(self, payload: bytes = b"{") -> None:
         """Append bytes that are no event."""
         sequence = len(self.stored) + 1
         subject = index_subject(TENANT, "source", "poison")
         self.stored.append(Stored(sequence, subject, payload, NOW, f"e{sequence}"))
 
-    def start(self) -> Service:
-        """Start the service anew over what is on disk."""
-        indexes = TenantIndexes.open(self.folder / "index")
+    def start(self, opened: TenantIndexes | None = None) -> Service:
+        """Start the service anew over what is on disk, or what is opened of it."""
+        indexes = opened or TenantIndexes.open(self.folder / "index")
         checkpoint = FileCheckpoint(self.folder / "index" / "checkpoint.json")
         following = Following(self, indexes, checkpoint, Loading(self.blobs), self)
         gathering = Gathering(following, self, self.blobs, FixedClock(NOW))

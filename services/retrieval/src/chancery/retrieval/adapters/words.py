@@ -37,6 +37,8 @@ ANALYZERS: Mapping[str, TextAnalyzer] = {
 
 def prepare(text: str) -> str:
     """Return `text` composed (NFKC), without soft hyphens, unspaced scripts spaced."""
+    if text.isascii():
+        return text  # As it would be below, found out far sooner.
     composed = unicodedata.normalize("NFKC", text.replace("\u00ad", ""))
     return _UNSPACED.sub(lambda found: f" {found.group()} ", composed)
 

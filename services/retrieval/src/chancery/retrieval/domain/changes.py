@@ -93,9 +93,13 @@ def needed(changes: Iterable[Change], known: Mapping[int, int]) -> list[Change]:
     return [
         one
         for one in changes
-        if one.authority_sequence >= known.get(one.ref.number, 0)
-        and not (one.is_pending and one.ref.number not in known)
+        if is_new(one, known) and not (one.is_pending and one.ref.number not in known)
     ]
+
+
+def is_new(change: Change, known: Mapping[int, int]) -> bool:
+    """Tell whether nothing that was said later of the revision is known."""
+    return change.authority_sequence >= known.get(change.ref.number, 0)
 
 
 def is_late(change: Change, before: Change | None) -> bool:

@@ -2,7 +2,8 @@
 
 A stretch of the stream is applied as one commit per tenant, together with the position; whatever
 arrived meanwhile is the next stretch, so that a lone event is searchable at once and many share a
-commit. Applying the same stretch twice gives the same index.
+commit. While one is committed the next is read and cut. Applying the same stretch twice gives the
+same index.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from chancery.bus.load import Stored
 from chancery.events.codec import decode
@@ -23,23 +25,57 @@ from chancery.retrieval.domain.changes import (
     IndexEvent,
     TenantChanges,
     changes_by_tenant,
+    is_new,
     needed,
 )
-from chancery.retrieval.domain.entries import Entry
+from chancery.retrieval.domain.entries import Entry, Pin
 from chancery.retrieval.domain.mark import Mark, start_from
 from chancery.retrieval.errors import IndexBroken
 from chancery.retrieval.handlers.loading import Loading
+from chancery.retrieval.handlers.turns import Turns, turns
 from chancery.retrieval.ports import Checkpoint, IndexLog, SearchIndex
 from chancery.runtime.parking import ParkedMessage, Parking, tenant_of
 
 LOADS_AT_ONCE = 16
 """Revisions whose blobs are read at the same time."""
 
+AHEAD_CHARACTERS = 8 * 1024 * 1024
+"""What is read ahead of the commit under way, at most this and what is read at the same time."""
+
 FRESHNESS_WAIT_S = 1.0
 """How long a run or a search waits for the index to reach what release has seen."""
 
 MARK_EVERY_S = 5.0
 """How long a busy reader goes on before it leaves a mark; an idle one leaves it at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A change with the entries that it puts in; `fault` is why there are none where some ought."""
+
+    change: Change
+    entries: tuple[Entry, ...] = ()
+    fault: str | None = None
+
+    @property
+    def pin(self) -> Pin | None:
+        """Return under which pin the revision is to be found, None for not at all."""
+        return None if self.fault else self.change.pin
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """What a batch changes in one tenant's index; `ahead` is not in the writer yet."""
+
+    tenant: str
+    stored: dict[int, Stored]
+    ahead: list[_Loaded] = field(default_factory=list[_Loaded])
+    is_written: bool = False
+
+    @property
+    def characters(self) -> int:
+        """Return how much is read and not in the writer yet."""
+        return sum(len(entry.text) for one in self.ahead for entry in one.entries)
 
 
 @dataclass(slots=True)
@@ -112,9 +148,9 @@ class Following:
         self._broken = tenant
 
     async def _follow(self, after: int) -> None:
-        async with aclosing(self.log.read(after)) as batches:
+        async with aclosing(self.log.read(after)) as batches, turns() as writing:
             async for batch in batches:
-                await self._take(batch)
+                await self._take(batch, writing)
                 if self._finishing:
                     return
 
@@ -132,20 +168,25 @@ class Following:
         await self._announce()
         return start.after
 
-    async def _take(self, batch: list[Stored]) -> None:
+    async def _take(self, batch: list[Stored], writing: Turns) -> None:
         if self._broken is not None:
             tenant, self._broken = self._broken, None
             raise IndexBroken(tenant)
         if not batch:
-            await self._look_after_files()
-        else:
-            stored = {one.sequence: one for one in batch}
-            events = [event for one in batch if (event := await self._read(one)) is not None]
-            for tenant, changes in changes_by_tenant(events).items():
-                await self._apply(tenant, changes, stored)
-            self.position = batch[-1].sequence
-            await self._announce()
-        if not batch or time.monotonic() - self._marked_at > MARK_EVERY_S:
+            if writing.is_idle:
+                await self._look_after_files()
+                await self._leave_mark()
+            return
+        stored = {one.sequence: one for one in batch}
+        events = [event for one in batch if (event := await self._read(one)) is not None]
+        for tenant, changes in changes_by_tenant(events).items():
+            await self._apply(changes, _Stretch(tenant, stored), writing)
+        writing.take(partial(self._arrive, batch[-1].sequence))
+
+    async def _arrive(self, position: int) -> None:
+        self.position = position
+        await self._announce()
+        if time.monotonic() - self._marked_at > MARK_EVERY_S:
             await self._leave_mark()
 
     async def _look_after_files(self) -> None:
@@ -161,46 +202,61 @@ class Following:
             await self._park(stored, error.code)
             return None
 
-    async def _apply(self, tenant: str, changes: TenantChanges, stored: dict[int, Stored]) -> None:
-        held = self.index.position(tenant)
+    async def _apply(self, changes: TenantChanges, stretch: _Stretch, writing: Turns) -> None:
+        """Load what is new, put it into the writer as soon as that is free, and have it committed.
+
+        What waits for its commit is not known yet: whether a change is late is asked once more
+        before it is written.
+        """
+        tenant = stretch.tenant
+        held, known = self.index.position(tenant), self.index.known(tenant)
         unseen = [one for one in changes.by_revision.values() if one.sequence > held]
-        waiting = needed(unseen, self.index.known(tenant))
-        for begin in range(0, len(waiting), LOADS_AT_ONCE):
-            some = waiting[begin : begin + LOADS_AT_ONCE]
-            loaded = await self._load_all(tenant, some, stored)
-            await asyncio.to_thread(self._replace_all, tenant, some, loaded)
-        if waiting:
-            await asyncio.to_thread(self.index.commit, tenant, max(stored))
+        coming = [one for one in unseen if is_new(one, known)]
+        for begin in range(0, len(coming), LOADS_AT_ONCE):
+            stretch.ahead += await self._load_all(tenant, coming[begin : begin + LOADS_AT_ONCE])
+            if writing.is_idle or stretch.characters > AHEAD_CHARACTERS:
+                await writing.done()
+                await self._write(stretch)
+        if stretch.ahead:
+            await writing.done()
+            await self._write(stretch)
+        if stretch.is_written:
+            last = max(stretch.stored)
+            writing.take(lambda: asyncio.to_thread(self.index.commit, tenant, last))
 
-    def _replace_all(
-        self, tenant: str, changes: list[Change], loaded: list[tuple[Entry, ...] | None]
-    ) -> None:
-        for change, entries in zip(changes, loaded, strict=True):
-            pin = None if entries is None else change.pin
-            as_of = change.authority_sequence
-            self.index.replace(tenant, change.ref, pin, entries or (), as_of=as_of)
+    async def _write(self, stretch: _Stretch) -> None:
+        """Put what was loaded into the writer, which nobody else uses now."""
+        loaded = {one.change.ref: one for one in stretch.ahead}
+        changes = needed((one.change for one in stretch.ahead), self.index.known(stretch.tenant))
+        stretch.ahead = []
+        taken = [loaded[change.ref] for change in changes]
+        for one in taken:
+            if one.fault is not None:
+                await self._park(stretch.stored[one.change.sequence], one.fault)
+        if taken:
+            await asyncio.to_thread(self._replace_all, stretch.tenant, taken)
+            stretch.is_written = True
 
-    async def _load_all(
-        self, tenant: str, changes: list[Change], stored: dict[int, Stored]
-    ) -> list[tuple[Entry, ...] | None]:
+    def _replace_all(self, tenant: str, taken: list[_Loaded]) -> None:
+        for one in taken:
+            as_of = one.change.authority_sequence
+            self.index.replace(tenant, one.change.ref, one.pin, one.entries, as_of=as_of)
+
+    async def _load_all(self, tenant: str, changes: list[Change]) -> list[_Loaded]:
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._load(tenant, one, stored)) for one in changes]
+                tasks = [group.create_task(self._load(tenant, one)) for one in changes]
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
         return [task.result() for task in tasks]
 
-    async def _load(
-        self, tenant: str, change: Change, stored: dict[int, Stored]
-    ) -> tuple[Entry, ...] | None:
-        """Return the entries, or None for a revision that is not to be found."""
+    async def _load(self, tenant: str, change: Change) -> _Loaded:
         if change.pin is None:
-            return None
+            return _Loaded(change)
         try:
-            return await self.loading.entries(tenant, change.pin)
+            return _Loaded(change, await self.loading.entries(tenant, change.pin))
         except (Rejected, Corrupt) as error:
-            await self._park(stored[change.sequence], error.code)
-            return None
+            return _Loaded(change, fault=error.code)
 
     async def _park(self, stored: Stored, reason: str) -> None:
         own = consumer(RETRIEVAL_INDEX)
