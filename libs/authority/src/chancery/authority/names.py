@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from chancery.events.authority import AggregateKind
 from chancery.events.envelope import EventData
@@ -10,8 +11,7 @@ from chancery.events.topology import authority_subject
 from chancery.kernel.ids import resource_key
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class AggregateRef:
+class AggregateRef(NamedTuple):
     """One aggregate of a tenant; ordered by kind, then id."""
 
     kind: AggregateKind

@@ -18,7 +18,7 @@ from chancery.events import (
     run,
 )
 from chancery.events.envelope import SIZE_BYTES_MAX, Envelope, Event, EventData
-from chancery.kernel.canonical import Json, canonical_bytes, parse_json
+from chancery.kernel.canonical import Json, exact_bytes, parse_json
 from chancery.kernel.errors import Corrupt
 
 Upcaster: TypeAlias = "Callable[[Mapping[str, Json]], Mapping[str, Json]]"
@@ -72,7 +72,7 @@ def encode(event: Event) -> bytes:
     """
     attributes: dict[str, Json] = event.envelope.model_dump(mode="json", exclude_none=True)
     data: dict[str, Json] = event.data.model_dump(mode="json", exclude_none=True)
-    encoded = canonical_bytes({**attributes, "data": data})
+    encoded = exact_bytes({**attributes, "data": data})
     if len(encoded) > SIZE_BYTES_MAX:
         message = "the event is larger than 256 KiB; carry its text as a blob"
         raise UndecodableEvent(message, code="event_too_large")

@@ -7,6 +7,7 @@ reads; `text` is for people and is never parsed back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,9 +34,9 @@ from chancery.kernel.ids import derived_id
 
 STATEMENTS_MAX: Final = 20
 
-_LINE_BREAKERS: Final = frozenset((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029))
-_DIRECTIONS: Final = frozenset(
-    (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+# Control characters, line and paragraph separators, directional controls.
+_UNSHOWN: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+"
 )
 
 
@@ -205,9 +206,7 @@ def one_line(title: str) -> str:
     one space, so that a title cannot forge a line of the answer. Everything else is kept. A title
     of which nothing visible is left shows as `?`.
     """
-    controls = _LINE_BREAKERS | _DIRECTIONS
-    kept = "".join("\n" if ord(each) in controls else each for each in title)
-    shown = " ".join(piece for piece in kept.split("\n") if piece).strip()
+    shown = _UNSHOWN.sub(" ", title).strip()
     return "?" if is_blank(shown) else shown
 
 

@@ -219,13 +219,23 @@ def _not_started() -> Unavailable:
 
 def _read_entry(row: asyncpg.Record) -> ReadEntry:
     sequence: int | None = row["sequence"]
+    event = (row["event_type"], row["event_id"], row["payload_sha256"])
+    return _entry(row["kind"], row["id"], sequence or 0, event)
+
+
+@lru_cache(maxsize=STATES_REMEMBERED)
+def _entry(
+    kind: AggregateKind, key: str, sequence: int, event: tuple[str | None, str | None, str | None]
+) -> ReadEntry:
+    """Check and build an entry once: many releases rest on the same events."""
+    type_name, event_id, payload_sha256 = event
     return ReadEntry(
-        kind=row["kind"],
-        id=row["id"],
-        sequence=sequence or 0,
-        type=row["event_type"],
-        event_id=row["event_id"],
-        payload_sha256=row["payload_sha256"],
+        kind=kind,
+        id=key,
+        sequence=sequence,
+        type=type_name,
+        event_id=event_id,
+        payload_sha256=payload_sha256,
     )
 
 

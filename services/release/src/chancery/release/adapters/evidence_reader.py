@@ -87,15 +87,18 @@ class EvidenceReader:
             for item, entry in used
             if isinstance(item, ProposedValue)
         }
-        documents, queries = await asyncio.gather(
-            asyncio.gather(*(self.document(tenant, pinned_of(each)) for each in quoted.values())),
+        pins = {key: pinned_of(entry) for key, entry in quoted.items()}
+        known = {key: self._documents.get((tenant, pin)) for key, pin in pins.items()}
+        missing = [key for key, document in known.items() if document is None]
+        read, queries = await asyncio.gather(
+            asyncio.gather(*(self.document(tenant, pins[key]) for key in missing)),
             asyncio.gather(
                 *(self._query(tenant, run_id, item, entry) for item, entry in valued.values())
             ),
         )
-        return Evidence(
-            dict(zip(quoted, documents, strict=True)), dict(zip(valued, queries, strict=True))
-        )
+        documents = {key: document for key, document in known.items() if document is not None}
+        documents |= dict(zip(missing, read, strict=True))
+        return Evidence(documents, dict(zip(valued, queries, strict=True)))
 
     async def document(self, tenant: str, pin: Pin) -> Document:
         """Return the pinned text and manifest of a source, item or file."""

@@ -12,7 +12,7 @@ from chancery.attest.sealing import ReleaseKey
 from chancery.authority.release import ReleaseRequest
 from chancery.events.topology import release_subject
 from chancery.evidence.documents import reset_context_of
-from chancery.kernel.canonical import Json, canonical_bytes
+from chancery.kernel.canonical import Json, exact_bytes
 from chancery.release.adapters.runs import RUN_FIELDS, run_of
 from chancery.release.domain.releases import Release, unsealed
 from chancery.release.domain.runs import Run
@@ -91,26 +91,29 @@ async def insert_releases(connection: Connection, rows: Sequence[SealedRows]) ->
         _INSERT_CHILDREN,
         [each.draft.run.tenant for each in rows],
         [each.draft.release_id for each in rows],
-        *_columns(_READ_COLUMNS, _reads(rows)),
-        *_columns(_CITATION_COLUMNS, _citations(rows)),
-        *_columns(_CARD_COLUMNS, _cards(rows)),
-        *_columns(_CONTENT_COLUMNS, _contents(rows)),
-        *_columns(_END_COLUMNS, map(_end, rows)),
+        *_joined(_READ_COLUMNS, _reads(rows)),
+        *_joined(_CITATION_COLUMNS, _citations(rows)),
+        *_joined(_CARD_COLUMNS, _cards(rows)),
+        *_joined(_CONTENT_COLUMNS, _contents(rows)),
+        [content.ciphertext for each in rows for content in each.contents],
+        *map(list, zip(*map(_end, rows), strict=True)),
     )
 
 
 _Row: TypeAlias = tuple[object, ...]
+_Named: TypeAlias = tuple[str | int, ...]
+"""A row of ids, fixed names and numbers: none of them holds a comma."""
+
 _READ_COLUMNS: Final = 4
 _CITATION_COLUMNS: Final = 7
 _CARD_COLUMNS: Final = 4
-_CONTENT_COLUMNS: Final = 4
-_END_COLUMNS: Final = 14
+_CONTENT_COLUMNS: Final = 3
 
 
-def _columns(count: int, rows: Iterable[_Row]) -> list[list[object]]:
-    """Return rows as the columns that `unnest` takes."""
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    return columns or [[] for _ in range(count)]
+def _joined(count: int, rows: Iterable[_Named]) -> list[str]:
+    """Return rows as columns of text, each joined by commas."""
+    columns = [",".join(map(str, column)) for column in zip(*rows, strict=True)]
+    return columns or [""] * count
 
 
 def _release_columns(rows: SealedRows) -> _Row:
@@ -129,20 +132,20 @@ def _release_columns(rows: SealedRows) -> _Row:
         0 if decided.cut is None else decided.cut.sequence,
         decided.decided_at,
         draft.language,
-        canonical_bytes(request).decode(),
+        exact_bytes(request).decode(),
         len(draft.answer.citations),
         len(draft.answer.cards),
         reset_context_of(draft.core),
     )
 
 
-def _reads(rows: Sequence[SealedRows]) -> Iterator[_Row]:
+def _reads(rows: Sequence[SealedRows]) -> Iterator[_Named]:
     for place, each in enumerate(rows, 1):
         for entry in each.decided.read_set:
             yield place, entry.kind, entry.id, entry.sequence
 
 
-def _citations(rows: Sequence[SealedRows]) -> Iterator[_Row]:
+def _citations(rows: Sequence[SealedRows]) -> Iterator[_Named]:
     for place, each in enumerate(rows, 1):
         keys = {used.name: used.key for used in each.draft.core.references}
         for number, citation in enumerate(each.draft.answer.citations, 1):
@@ -151,16 +154,16 @@ def _citations(rows: Sequence[SealedRows]) -> Iterator[_Row]:
             yield place, number, citation.id, citation.kind, kind, key, revision
 
 
-def _cards(rows: Sequence[SealedRows]) -> Iterator[_Row]:
+def _cards(rows: Sequence[SealedRows]) -> Iterator[_Named]:
     for place, each in enumerate(rows, 1):
         for number, card in enumerate(each.draft.answer.cards, 1):
             yield place, number, card.id, card.citation
 
 
-def _contents(rows: Sequence[SealedRows]) -> Iterator[_Row]:
+def _contents(rows: Sequence[SealedRows]) -> Iterator[_Named]:
     for place, each in enumerate(rows, 1):
         for content in each.contents:
-            yield place, content.kind, content.number, content.ciphertext
+            yield place, content.kind, content.number
 
 
 def _end(rows: SealedRows) -> _Row:

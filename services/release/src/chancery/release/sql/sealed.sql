@@ -20,29 +20,36 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::text[], $6::t
 
 -- name: insert_children
 -- All that belongs to releases ($1, $2; a child names its own by place), their event rows, the ends
--- of their runs, and the events for the bus.
+-- of their runs, and the events for the bus. Columns of ids and numbers come as text joined by
+-- commas: a driver looks at each element of an array.
 WITH read_set AS (
     INSERT INTO release.release_read (tenant, release_id, kind, id, sequence)
     SELECT ($1::text[])[u.place], ($2::text[])[u.place], u.kind, u.id, u.sequence
-    FROM unnest($3::integer[], $4::text[], $5::text[], $6::bigint[])
+    FROM unnest(string_to_array($3::text, ',')::integer[], string_to_array($4::text, ','),
+            string_to_array($5::text, ','), string_to_array($6::text, ',')::bigint[])
         AS u (place, kind, id, sequence)
 ), cited AS (
     INSERT INTO release.citation
         (tenant, release_id, n, citation_id, kind, aggregate_kind, aggregate_id, revision)
     SELECT ($1::text[])[u.place], ($2::text[])[u.place], u.n, u.citation_id, u.kind,
            u.aggregate_kind, u.aggregate_id, u.revision
-    FROM unnest($7::integer[], $8::integer[], $9::text[], $10::text[], $11::text[], $12::text[],
-            $13::integer[])
+    FROM unnest(string_to_array($7::text, ',')::integer[],
+            string_to_array($8::text, ',')::integer[], string_to_array($9::text, ','),
+            string_to_array($10::text, ','), string_to_array($11::text, ','),
+            string_to_array($12::text, ','), string_to_array($13::text, ',')::integer[])
         AS u (place, n, citation_id, kind, aggregate_kind, aggregate_id, revision)
 ), carded AS (
     INSERT INTO release.card (tenant, release_id, n, card_id, citation_id)
     SELECT ($1::text[])[u.place], ($2::text[])[u.place], u.n, u.card_id, u.citation_id
-    FROM unnest($14::integer[], $15::integer[], $16::text[], $17::text[])
+    FROM unnest(string_to_array($14::text, ',')::integer[],
+            string_to_array($15::text, ',')::integer[], string_to_array($16::text, ','),
+            string_to_array($17::text, ','))
         AS u (place, n, card_id, citation_id)
 ), encrypted AS (
     INSERT INTO release.content (tenant, release_id, kind, n, ciphertext)
     SELECT ($1::text[])[u.place], ($2::text[])[u.place], u.kind, u.n, u.ciphertext
-    FROM unnest($18::integer[], $19::text[], $20::integer[], $21::bytea[])
+    FROM unnest(string_to_array($18::text, ',')::integer[], string_to_array($19::text, ','),
+            string_to_array($20::text, ',')::integer[], $21::bytea[])
         AS u (place, kind, n, ciphertext)
 ), sealed AS (
     SELECT u.tenant, u.release_id, u.run_id, u.receipt_sha256, u.receipt, u.public_key,
