@@ -10,7 +10,7 @@ from chancery.events import commands, corpora, queries
 from chancery.events.authority_knowledge import ITEM_BYTES_MAX
 from chancery.events.topology import command_subject, query_subject
 from chancery.gateway.domain.body_limits import DRAFT_BYTES_MAX, JSON_BYTES_MAX, limits_of
-from chancery.kernel.canonical import Json
+from chancery.kernel.canonical import Json, sha256_hex
 from chancery.kernel.errors import NotFound, Unavailable
 from tests.unit.gateway.fakes import World
 
@@ -127,6 +127,40 @@ async def test_a_misspelt_attribute_of_a_corpus_is_named_before_the_one_that_is_
             found.append(refused.json()["field"])
 
     assert found == ["frm", "from"]
+
+
+@pytest.mark.req("CL-6")
+async def test_a_request_whose_question_was_lost_is_reconciled_by_repeating_it() -> None:
+    world = World()
+    question = str(REQUEST["question"]).encode()
+    asked = commands.PostMessage(
+        conversation_id="c1", run_id="r1", question_sha256=sha256_hex(question), mode="rag",
+        corpus="Handbook",
+    )  # fmt: skip
+    begun = corpora.RunBegun(
+        generation=1, message=1, workspace_id="w", requested_at=MOMENT,
+        credential_id="c1", request_sha256="0" * 64, is_open=True, asked=asked,
+    )  # fmt: skip
+    for subject in (
+        command_subject("release", "ask-corpus"),
+        query_subject("release", "corpus-run"),
+    ):
+        world.owners.answers[subject] = begun
+    world.owners.answers[query_subject("release", "run")] = queries.Document(
+        status="open", json_text='{"run_id": "r1"}'
+    )
+    place = ANSWER.replace("answer", "reconcile")
+    pair = {"source": REQUEST["source"], "revision": REQUEST["revision"]}
+    async with world.client() as client:
+        lost = await client.post(place, json=pair)
+        announced = len(world.announcements.events)
+        await client.post(ANSWER, json=REQUEST)
+        found = await client.post(place, json=pair)
+
+    assert (lost.status_code, lost.json()["code"]) == (409, "question_missing")
+    assert announced == 0
+    assert found.status_code == 200
+    assert len(world.announcements.events) == 1
 
 
 @pytest.mark.req("CL-6")

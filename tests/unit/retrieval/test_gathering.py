@@ -15,8 +15,9 @@ from tantivy import Index, SchemaBuilder
 from chancery.events.authority import Mode
 from chancery.events.envelope import Envelope, Event
 from chancery.events.run import Bounds, RunAdmitted, RunGathered
+from chancery.evidence.context import CONTEXT_PARTS_MAX, is_too_much
 from chancery.evidence.manifest import MeasureCard
-from chancery.evidence.parts import part_id
+from chancery.evidence.parts import PART_CHARACTERS, part_id
 from chancery.evidence.scope import ScopeEntry, build_scope
 from chancery.kernel.errors import Corrupt, NotFound
 from chancery.retrieval.domain.entries import Pin, RevisionRef
@@ -274,6 +275,28 @@ _HITS = st.lists(
 )
 
 
+_WIDE_PINS = {
+    Pin(RevisionRef("source", f"s{number}", 1), "a" * 64, "b" * 64).number: Pin(
+        RevisionRef("source", f"s{number}", 1), "a" * 64, "b" * 64
+    )
+    for number in range(16)
+}
+
+
+def _hit(pin: int, ordinal: int, begin: int = 0) -> Hit:
+    """Return the hit of a passage that stands in the part of this number."""
+    start = (ordinal - 1) * PART_CHARACTERS + begin
+    return Hit(pin, ordinal, start, start + 1000)
+
+
+_WIDE_HITS = st.lists(
+    st.builds(
+        _hit, st.sampled_from([*_WIDE_PINS]), st.integers(1, 9), st.sampled_from([0, 1000, 3800])
+    ),
+    max_size=60,
+)
+
+
 @given(hits=_HITS, sources_max=st.integers(1, 12))
 def test_the_bound_on_sources_holds_and_the_order_stays(hits: list[Hit], sources_max: int) -> None:
     found = gather_passages(hits, _PINS, sources_max)
@@ -283,6 +306,29 @@ def test_the_bound_on_sources_holds_and_the_order_stays(hits: list[Hit], sources
     assert keys == ranked[:sources_max][: len(keys)]
     assert len(found) <= PASSAGES_MAX
     assert len(keys) <= sources_max
+
+
+@pytest.mark.req("CL-9")
+@given(hits=_WIDE_HITS, sources_max=st.integers(1, 12))
+def test_what_is_gathered_never_exceeds_the_bounds_of_a_context(
+    hits: list[Hit], sources_max: int
+) -> None:
+    found = gather_passages(hits, _WIDE_PINS, sources_max)
+
+    assert not is_too_much([(one.key, (one.start, one.end)) for one in found])
+    assert bool(found) == bool(hits)
+
+
+@pytest.mark.req("CL-9")
+def test_the_widest_context_is_made_of_the_best_parts() -> None:
+    (pin,) = list(_WIDE_PINS)[:1]
+    hits = [_hit(pin, ordinal) for ordinal in range(1, CONTEXT_PARTS_MAX + 3)]
+    again = [_hit(pin, ordinal, 1000) for ordinal in range(1, 4)]
+
+    found = gather_passages([*hits, *again], _WIDE_PINS, 12)
+
+    starts = [one.start for one in found]
+    assert starts == [hit.start for hit in [*hits[:CONTEXT_PARTS_MAX], *again]]
 
 
 def test_a_long_document_does_not_crowd_out_the_others() -> None:

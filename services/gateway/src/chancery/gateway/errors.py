@@ -19,6 +19,12 @@ class SnapshotFailed(Rejected):
     code = "snapshot_failed"
 
 
+class QuestionMissing(Conflict):
+    """The request of this pair was recorded, but its question was never stored."""
+
+    code = "question_missing"
+
+
 class SlowBody(Rejected):
     """The caller was silent for too long in the middle of a request body."""
 

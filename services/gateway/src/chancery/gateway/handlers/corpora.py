@@ -21,6 +21,7 @@ from chancery.gateway.domain.knowledge import (
 from chancery.gateway.domain.media import UnsupportedMediaType, essence
 from chancery.gateway.domain.problems import FIELD_CHARACTERS_MAX
 from chancery.gateway.domain.searches import RefreshBody
+from chancery.gateway.errors import QuestionMissing
 from chancery.gateway.handlers.asking import announce_cancel, announce_request
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
 from chancery.gateway.handlers.refreshing import refresh_source
@@ -102,6 +103,7 @@ async def reconcile_request(ws: PathId, corpus: PathId, body: RequestPair, here:
     """Bring an uncertain request to its end: announce it again if it is open; return its run."""
     found = await _begun(here, ws, corpus, body)
     if found.is_open:
+        await _require_question(here, found)
         await announce_request(here, found)
     return await _run(here, found, body, status=200)
 
@@ -195,6 +197,14 @@ async def _begun(
         workspace_id=workspace_id, corpus_id=corpus_id, source=pair.source, revision=pair.revision
     )
     return await here.query("release", "corpus-run", question, corpora.RunBegun)
+
+
+async def _require_question(here: Context, begun: corpora.RunBegun) -> None:
+    """Refuse to announce a run whose question was never stored: its run would end without it."""
+    asked, tenant = begun.asked, here.call.caller.tenant
+    if not await here.edge.blobs.exists(tenant, asked.question_sha256, run=asked.run_id):
+        message = "the question did not arrive; repeat the request itself, with this pair"
+        raise QuestionMissing(message)
 
 
 async def _run(

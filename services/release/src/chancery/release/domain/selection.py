@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from chancery.authority.errors import ScopeTooWide
 from chancery.authority.release import Pinned
 from chancery.events.run import (
     Bounds,
@@ -18,6 +19,7 @@ from chancery.events.run import (
     RunGathered,
 )
 from chancery.evidence.answer import Fact, ValueFact
+from chancery.evidence.context import is_too_much
 from chancery.evidence.manifest import DatasetManifest
 from chancery.evidence.quote import UnsupportedSelection
 from chancery.evidence.receipt import Execution, ValueReference
@@ -131,7 +133,11 @@ def entries_used(
 
     Raises:
         InvalidSelection: one is not admitted, was not gathered, or has no pinned extraction.
+        ScopeTooWide: more context was gathered than a request may supply.
     """
+    if is_too_much([(each.key, (each.start, each.end)) for each in gathered.passages]):
+        message = "more context was gathered than a request may supply"
+        raise ScopeTooWide(message)
     parts = {(each.key, each.revision, each.part_id) for each in gathered.passages}
     datasets = {(each.key, each.snapshot) for each in gathered.measures}
     for selection in selections:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from chancery.events.authority import Mode
 from chancery.events.run import GatheredMeasure, GatheredPassage
+from chancery.evidence.context import CONTEXT_PARTS_MAX
 from chancery.evidence.parts import part_id
 from chancery.evidence.scope import Scope
 from chancery.evidence.terms import terms
@@ -86,7 +87,8 @@ def gather_passages(
 ) -> tuple[GatheredPassage, ...]:
     """Return the best passages of at most `sources_max` distinct documents, best first.
 
-    A hit outside `pins` is dropped: the filter of the engine is not what keeps a scope.
+    Their parts, which are what is supplied, fit in the bound on the context of a request. A hit
+    outside `pins` is dropped: the filter of the engine is not what keeps a scope.
     """
     ranked = [
         (rank, pins[hit.pin], hit)
@@ -97,7 +99,7 @@ def gather_passages(
     eligible = [one for one in ranked if one[1].ref.key in sources]
     first, rest = _spread(eligible)
     chosen = sorted([*first, *rest][:PASSAGES_MAX], key=lambda one: one[0])
-    return tuple(_passage(pin, hit) for _, pin, hit in chosen)
+    return tuple(_passage(pin, hit) for _, pin, hit in _fitting(chosen))
 
 
 def hidden_measures(scope: Scope) -> frozenset[tuple[str, str]]:
@@ -136,6 +138,13 @@ def _spread(ranked: Sequence[_Ranked]) -> tuple[list[_Ranked], list[_Ranked]]:
         fits = counts[one[1].ref.key] <= PASSAGES_OF_SOURCE_MAX
         (within if fits else beyond).append(one)
     return within, beyond
+
+
+def _fitting(ranked: Sequence[_Ranked]) -> list[_Ranked]:
+    """Return the hits in the first parts that are named, as many parts as a context may have."""
+    places = dict.fromkeys((pin.ref.key, hit.ordinal) for _, pin, hit in ranked)
+    supplied = frozenset(tuple(places)[:CONTEXT_PARTS_MAX])
+    return [one for one in ranked if (one[1].ref.key, one[2].ordinal) in supplied]
 
 
 def _passage(pin: Pin, hit: Hit) -> GatheredPassage:
