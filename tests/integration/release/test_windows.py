@@ -61,7 +61,7 @@ def declared(description: str) -> DatasetDeclared:
     )
 
 
-def is_never_doubtful(_: Stored) -> bool:
+def is_never_doubtful(_: Sequence[Stored]) -> bool:
     return False
 
 
@@ -166,16 +166,16 @@ async def checkpoint_of(db: Connection, table_set: int) -> tuple[int, bytes]:
 
 @pytest.mark.req("EV-5", "EV-6")
 @pytest.mark.parametrize(
-    ("window_bytes", "rows_max", "rows_at_once"), [(1, 100, 1000), (6_000, 3, 4), (10**9, 100, 5)]
+    ("characters", "rows_max", "rows_at_once"), [(1, 100, 1000), (1_500, 3, 4), (10**9, 100, 5)]
 )
 async def test_windows_of_any_width_write_what_single_messages_write(
     database: Database,
     monkeypatch: pytest.MonkeyPatch,
-    window_bytes: int,
+    characters: int,
     rows_max: int,
     rows_at_once: int,
 ) -> None:
-    monkeypatch.setattr(windows, "WINDOW_BYTES", window_bytes)
+    monkeypatch.setattr(windows, "WINDOW_CHARACTERS", characters)
     monkeypatch.setattr(windows, "ROWS_MAX", rows_max)
     monkeypatch.setattr(windows, "ROWS_AT_ONCE", rows_at_once)
     messages = log(200, seed=rows_max)
@@ -197,7 +197,7 @@ async def test_windows_of_any_width_write_what_single_messages_write(
 async def test_a_window_that_is_refused_is_read_again_and_stored_narrowly(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows, "WINDOW_BYTES", 8_000)
+    monkeypatch.setattr(windows, "WINDOW_CHARACTERS", 2_000)
     messages = [
         line(number, principal_ref(f"p{number % PEOPLE}"), GroupJoined(group=f"g{number}"))
         for number in range(1, 150)

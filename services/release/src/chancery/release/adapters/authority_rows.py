@@ -63,19 +63,25 @@ class AuthorityApplier:
         change = Change(mark, folded.mark, in_order(folded.rows), folded.quarantined, folded.cuts)
         moved = False
         try:
-            moved = await self.store(connection, table_set, change)
+            moved = await self.store(connection, table_set, self.written(change))
         finally:
             if not moved:
                 self.known.forget()
         self.known.make_room()
         return change.after if moved else None
 
-    async def store(self, connection: Connection, table_set: int, change: Change) -> bool:
-        """Store a change of known rows, unless the mark has moved; tell whether it was stored."""
+    def written(self, change: Change) -> list[object]:
+        """Return a change of known rows as `store` takes it."""
         texts = [state_text(key.kind, row.state) for key, row in change.rows]
         for (key, _), text in zip(change.rows, texts, strict=True):
             self.known.weigh(key, 0 if text is None else len(text))
-        return bool(await connection.fetchval(_APPLY, table_set, *_arguments(change, texts)))
+        return _arguments(change, texts)
+
+    async def store(
+        self, connection: Connection, table_set: int, written: Sequence[object]
+    ) -> bool:
+        """Store a change, unless the mark has moved; tell whether it was stored."""
+        return bool(await connection.fetchval(_APPLY, table_set, *written))
 
     def misses(
         self, mark: Mark, messages: Sequence[Stored], changed: Collection[AggregateKey] = ()

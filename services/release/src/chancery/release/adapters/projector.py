@@ -214,10 +214,11 @@ class Turn:
             NotTheWriter: another process moved the checkpoint.
         """
         first = 0
-        for place, message in enumerate(messages):
-            if is_doubtful(message):
+        for place in range(len(messages)) if is_doubtful(messages) else ():
+            alone = messages[place : place + 1]
+            if is_doubtful(alone):
                 mark = await self._apply(mark, messages[first:place])
-                mark = await self._apply(mark, messages[place : place + 1])
+                mark = await self._apply(mark, alone)
                 first = place + 1
         return await self._apply(mark, messages[first:])
 

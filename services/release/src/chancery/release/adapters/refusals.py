@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import asyncpg
@@ -19,9 +20,10 @@ REFUSED: Final = (
 """A NUL, a number out of range, a broken check, an index entry that is too long."""
 
 
-def is_doubtful(message: Stored) -> bool:
+def is_doubtful(messages: Iterable[Stored]) -> bool:
     """Tell whether the database may refuse what a message says: it holds a NUL, escaped or not.
 
     Such a message is stored alone, so that no later one in its batch hides what is refused.
     """
-    return b"\\u0000" in message.payload or b"\0" in message.payload
+    said = b" ".join([message.payload for message in messages])
+    return b"\\u0000" in said or b"\0" in said

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from chancery.bus.load import Stored
 from chancery.release.adapters.authority_rows import AuthorityApplier, Change, in_order
@@ -21,13 +21,19 @@ from chancery.release.adapters.refusals import REFUSED, is_doubtful
 from chancery.release.domain.authority_fold import AggregateKey, Folded, fold_on
 from chancery.release.domain.marks import Mark
 
-WINDOW_BYTES: Final = 64 * 1024 * 1024
-"""Payloads, of which what is remembered of them in a window takes about half as much again."""
-WINDOW_S: Final = 15.0
+WINDOW_CHARACTERS: Final = 48 * 1024 * 1024
+"""What the events of a window say at most; states take about three times as much."""
+ENVELOPE_BYTES: Final = 256
+EVENT_CHARACTERS: Final = 64
+"""What an envelope takes of an event at least, and what an event counts at least."""
+WINDOW_S: Final = 30.0
 """What an interrupted rebuild does again at most."""
 ROWS_AT_ONCE: Final = 1000
-ROWS_MAX: Final = 120_000
-CHARACTERS_MAX: Final = 48 * 1024 * 1024
+ROWS_MAX: Final = 60_000
+CHARACTERS_MAX: Final = 24 * 1024 * 1024
+
+
+_Written: TypeAlias = list[object]
 
 
 class Way(Protocol):
@@ -67,7 +73,7 @@ class _Window:
     before: Mark
     folded: Folded
     until_s: float
-    payload_bytes: int = 0
+    characters: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ class Windows:
         Raises:
             NotTheWriter: another process moved the checkpoint.
         """
-        if messages[0].sequence <= self._narrow_until or any(map(is_doubtful, messages)):
+        if messages[0].sequence <= self._narrow_until or is_doubtful(messages):
             return await self._apply_narrowly(mark, messages)
         if self._missing(mark, messages) and not await self._recall(mark, messages):
             return await self._apply_narrowly(mark, messages)
@@ -141,13 +147,14 @@ class Windows:
             until_s = asyncio.get_running_loop().time() + WINDOW_S
             self._open = _Window(mark, Folded.at(mark), until_s)
         fold_on(self._open.folded, self.applier.known.rows, messages)
-        self._open.payload_bytes += sum(len(message.payload) for message in messages)
+        self._open.characters += _characters(messages)
         return self._open.folded.mark
 
     def _is_wide(self) -> bool:
         window = self._open
         return window is not None and (
-            window.payload_bytes >= WINDOW_BYTES
+            window.characters >= WINDOW_CHARACTERS
+            or len(window.folded.rows) >= ROWS_MAX
             or asyncio.get_running_loop().time() >= window.until_s
         )
 
@@ -186,15 +193,33 @@ class Windows:
         """Return an error instead of raising it: it belongs to whoever waits for the window."""
         try:
             async with self.turn.db.transaction():
-                for change in _changes(window):
-                    await self._put(change)
+                await self._put(_changes(window))
+        except ExceptionGroup as failed:
+            return failed.exceptions[0]
         except Exception as error:  # noqa: BLE001 - see above
             return error
         return None
 
-    async def _put(self, change: Change) -> None:
-        if not await self.applier.store(self.turn.db, self.turn.table_set, change):
+    async def _put(self, changes: Iterator[Change]) -> None:
+        """Write each change down while the database stores the one before it."""
+        applier, (db, table_set) = self.applier, (self.turn.db, self.turn.table_set)
+        written = applier.written(next(changes))
+        for change in changes:
+            async with asyncio.TaskGroup() as both:
+                storing = both.create_task(applier.store(db, table_set, written))
+                writing = both.create_task(_later(applier.written, change))
+            self._check(is_stored=storing.result())
+            written = writing.result()
+        self._check(is_stored=await applier.store(db, table_set, written))
+
+    def _check(self, *, is_stored: bool) -> None:
+        if not is_stored:
             raise self.turn.moved()
+
+
+async def _later(write: Callable[[Change], _Written], change: Change) -> _Written:
+    """Write a change down when it is this task's turn."""
+    return write(change)
 
 
 @asynccontextmanager
@@ -225,6 +250,12 @@ def _no_search_for_garbage() -> Generator[None]:
         gc.freeze()
         if was_enabled:
             gc.enable()
+
+
+def _characters(messages: Sequence[Stored]) -> int:
+    count = len(messages)
+    said = sum(len(message.payload) for message in messages)
+    return max(EVENT_CHARACTERS * count, said - ENVELOPE_BYTES * count)
 
 
 def _changes(window: _Window) -> Iterator[Change]:
