@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chancery.bus.connection import Connection, translate_errors
 from chancery.kernel.canonical import canonical_bytes
@@ -41,8 +40,7 @@ class ConsumerLost(Unavailable):
     code = "consumer_lost"
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """What the reply subject of a delivered message says; `pending` still wait behind it."""
 
     delivered: int
@@ -65,8 +63,7 @@ def parse_position(reply: str) -> Position:
     if len(tokens) < start + 5 or tokens[1] != "ACK":
         message = "the reply subject of a delivered message is malformed"
         raise ValueError(message)
-    delivered, stream, consumer, timestamp, pending = tokens[start : start + 5]
-    return Position(int(delivered), int(stream), int(consumer), int(timestamp), int(pending))
+    return Position._make(map(int, tokens[start : start + 5]))
 
 
 class PullInbox:

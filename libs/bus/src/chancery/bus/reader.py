@@ -127,6 +127,8 @@ class PullReader:
         self, delivered: list[tuple[Msg, Position]]
     ) -> list[tuple[Msg, Position]]:
         """Return the prefix before the first hole that the stream does not have."""
+        if not delivered or delivered[0][1].consumer_sequence > HOLES_CHECKED:
+            return delivered
         last = self.position
         for count, (_, position) in enumerate(delivered):
             is_hole = position.stream_sequence != last + 1
