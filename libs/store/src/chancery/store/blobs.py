@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Protocol
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
 from chancery.kernel.errors import Corrupt, NotFound, Rejected, TooLarge
-from chancery.kernel.ids import derived_id, parse_id
+from chancery.kernel.ids import ID_PATTERN, derived_id, parse_id
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_TENANT = re.compile(ID_PATTERN)
 _REMOTE_SCHEMES = frozenset({"s3", "gs", "az", "memory"})
+
+
+REFRESH_AGE_S: Final = 1800.0
+"""Storing what is there already makes it as new again when it is older than this."""
 
 
 class BlobNotFound(NotFound):
@@ -45,7 +52,7 @@ class Blobs(Protocol):
     async def put(self, tenant: str, data: bytes) -> str:
         """Store `data` and return its SHA-256; it is on disk before this returns.
 
-        Storing what is there already changes nothing.
+        Storing what is there already changes nothing, except that it is not old any more.
         """
         ...
 
@@ -73,6 +80,37 @@ class Blobs(Protocol):
 
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
         """Remove the blob; removing what is not there changes nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A blob that is there, its size in bytes, and when it was stored last."""
+
+    sha256: str
+    size: int
+    stored_at: datetime
+
+
+class Stock(Blobs, Protocol):
+    """A store of blobs as its operator sees it: what is there, and how old it is."""
+
+    async def tenants(self) -> tuple[str, ...]:
+        """Return every tenant that has blobs."""
+        ...
+
+    async def held(self, tenant: str, *, run: str | None = None) -> tuple[Held, ...]:
+        """Return the tenant's own blobs, or those that `run` derived."""
+        ...
+
+    async def remove_older(
+        self, tenant: str, sha256: str, *, before: datetime, run: str | None = None
+    ) -> bool:
+        """Remove a blob unless it was stored at `before` or since; tell whether it was removed.
+
+        In a folder, what is stored at this very moment stays. An object store cannot look and
+        remove at once: what is stored again between the two requests is lost.
+        """
         ...
 
 
@@ -127,7 +165,17 @@ def missing(sha256: str) -> BlobNotFound:
     return BlobNotFound(f"there is no blob {sha256}")
 
 
-def open_blobs(url: str) -> Blobs:
+def is_tenant_folder(name: str) -> bool:
+    """Tell whether a name at the top of a store is a tenant's, not that of our own files."""
+    return _TENANT.fullmatch(name) is not None
+
+
+def is_blob_name(name: str) -> bool:
+    """Tell whether a name is the hash of a blob."""
+    return _SHA256.fullmatch(name) is not None
+
+
+def open_blobs(url: str) -> Stock:
     """Return the store at `url`: `file:///path`, `s3://`, `gs://`, `az://` or `memory:///`.
 
     Cloud stores take region, endpoint and credentials from their own usual environment variables.

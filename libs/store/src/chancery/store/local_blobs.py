@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +22,16 @@ from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.kernel.ids import random_id
-from chancery.store.blobs import blob_key, check_bytes, check_size, missing
+from chancery.store.blobs import (
+    REFRESH_AGE_S,
+    Held,
+    blob_key,
+    check_bytes,
+    check_size,
+    is_blob_name,
+    is_tenant_folder,
+    missing,
+)
 from chancery.store.lanes import Lanes
 
 T = TypeVar("T")
@@ -29,6 +39,12 @@ W = TypeVar("W")
 
 OPERATION_TIMEOUT_S = 30.0
 """How long a caller waits for the disk."""
+
+LISTING_TIMEOUT_S = 600.0
+"""How long a listing of a large folder may take."""
+
+NO_BLOB = "0" * 64
+"""A name beside which a folder's blobs stand."""
 
 PARTIAL_AGE_MAX_S = 3600.0
 """A partial file older than this was left by a crash."""
@@ -103,6 +119,25 @@ class LocalBlobs:
         path = self.root / blob_key(tenant, sha256, run)
         await _off_loop(lambda: _remove(path))
 
+    async def tenants(self) -> tuple[str, ...]:
+        """Return every tenant; see `Stock.tenants`."""
+        return await _off_loop(lambda: tuple(sorted(_tenants(self.root))))
+
+    async def held(self, tenant: str, *, run: str | None = None) -> tuple[Held, ...]:
+        """Return what is there; see `Stock.held`."""
+        folder = (self.root / blob_key(tenant, NO_BLOB, run)).parent
+        async with asyncio.timeout(LISTING_TIMEOUT_S):
+            with _translate_errors():
+                return await asyncio.to_thread(lambda: tuple(_held(folder)))
+
+    async def remove_older(
+        self, tenant: str, sha256: str, *, before: datetime, run: str | None = None
+    ) -> bool:
+        """Remove an old blob; see `Stock.remove_older`."""
+        path = self.root / blob_key(tenant, sha256, run)
+        aside = self.root / _PARTIAL / random_id()
+        return await _off_loop(lambda: _remove_older(path, aside, before.timestamp()))
+
     async def _get(self, key: str, sha256: str, limit: int) -> bytes:
         # Joining a Path would cost as much as the system does to read a small file.
         return await _in_time(_READS.do(_Read(f"{self.root}/{key}", sha256, limit)))
@@ -170,7 +205,7 @@ def _place(item: _Write) -> Path:
 
 def _write(path: Path, data: bytes, partial: Path) -> None:
     # A file of this name has synced bytes, but whoever renamed it may not have synced the folder.
-    if path.is_file() and path.stat().st_size == len(data):
+    if _renewed(path, len(data)):
         return
     begun = [_SYNCS.submit(_sync_folder, changed) for changed in _make_folders(path.parent)]
     try:
@@ -184,6 +219,59 @@ def _write(path: Path, data: bytes, partial: Path) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def _renewed(path: Path, size: int) -> bool:
+    """Tell whether the blob is there; it is not old any more then."""
+    try:
+        found = path.stat()
+        if found.st_size != size:
+            return False
+        if SystemClock().now().timestamp() - found.st_mtime > REFRESH_AGE_S:
+            os.utime(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _remove_older(path: Path, aside: Path, before_s: float) -> bool:
+    """Take a blob away in one step, look at its age then, and put it back when it is new."""
+    try:
+        if path.stat().st_mtime >= before_s:
+            return False
+        path.replace(aside)
+    except FileNotFoundError:
+        return False
+    is_old = aside.stat().st_mtime < before_s
+    if is_old:
+        aside.unlink()
+    else:
+        aside.replace(path)
+    _sync_folder(path.parent)
+    return is_old
+
+
+def _tenants(root: Path) -> Iterator[str]:
+    return (each.name for each in root.iterdir() if each.is_dir() and is_tenant_folder(each.name))
+
+
+def _held(folder: Path) -> Iterator[Held]:
+    try:
+        entries = os.scandir(folder)
+    except FileNotFoundError:
+        return
+    with entries:
+        for entry in entries:
+            if is_blob_name(entry.name) and (found := _stat(entry)) is not None:
+                stored_at = datetime.fromtimestamp(found.st_mtime, UTC)
+                yield Held(entry.name, found.st_size, stored_at)
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
+    try:
+        return entry.stat() if entry.is_file() else None
+    except FileNotFoundError:
+        return None
 
 
 def _remove(path: Path) -> None:

@@ -6,25 +6,51 @@ These stores acknowledge a write once it is durable, so nothing is synced here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import MemoryStore, from_url
 
 from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import Unavailable
-from chancery.store.blobs import blob_key, check_bytes, check_size, missing
+from chancery.store.blobs import (
+    REFRESH_AGE_S,
+    Held,
+    blob_key,
+    check_bytes,
+    check_size,
+    is_blob_name,
+    is_tenant_folder,
+    missing,
+)
 
 if TYPE_CHECKING:
+    from obstore import ListResult, ObjectMeta
     from obstore.store import ObjectStore
+
+LISTING_TIMEOUT_S = 600.0
+"""How long a listing of many objects may take."""
+
+NO_BLOB = "0" * 64
+"""A name beside which a folder's blobs stand."""
 
 OPERATION_TIMEOUT_S = 60.0
 """How long a caller waits for one operation, retries included."""
+
+
+@runtime_checkable
+class _Lister(Protocol):
+    """What the driver's own types say only to those who have Arrow."""
+
+    async def list_with_delimiter_async(
+        self, prefix: str | None = None
+    ) -> ListResult[Sequence[ObjectMeta]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +88,7 @@ class ObjectBlobs:
 
     async def exists(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
         """Tell whether the blob is there; see `Blobs.exists`."""
-        return await self._size(blob_key(tenant, sha256, run)) is not None
+        return await self._head(blob_key(tenant, sha256, run)) is not None
 
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
         """Remove the blob; see `Blobs.delete`."""
@@ -73,23 +99,64 @@ class ObjectBlobs:
             except FileNotFoundError:
                 return
 
+    async def tenants(self) -> tuple[str, ...]:
+        """Return every tenant; see `Stock.tenants`."""
+        found = await self._listed("")
+        names = (str(each).rstrip("/") for each in found["common_prefixes"])
+        return tuple(sorted(name for name in names if is_tenant_folder(name)))
+
+    async def held(self, tenant: str, *, run: str | None = None) -> tuple[Held, ...]:
+        """Return what is there; see `Stock.held`."""
+        found = await self._listed(blob_key(tenant, NO_BLOB, run).removesuffix(NO_BLOB))
+        named = ((each["path"].rpartition("/")[2], each) for each in found["objects"])
+        return tuple(
+            Held(name, each["size"], each["last_modified"])
+            for name, each in named
+            if is_blob_name(name)
+        )
+
+    async def remove_older(
+        self, tenant: str, sha256: str, *, before: datetime, run: str | None = None
+    ) -> bool:
+        """Remove an old blob; see `Stock.remove_older`."""
+        found = await self._head(blob_key(tenant, sha256, run))
+        if found is None or found["last_modified"] >= before:
+            return False
+        await self.delete(tenant, sha256, run=run)
+        return True
+
+    async def _listed(self, prefix: str) -> ListResult[Sequence[ObjectMeta]]:
+        with _translate_errors():
+            async with asyncio.timeout(LISTING_TIMEOUT_S):
+                return await _lister(self.store).list_with_delimiter_async(prefix)
+
     async def _put(self, tenant: str, run: str | None, data: bytes) -> str:
         sha256 = await asyncio.to_thread(sha256_hex, data)
         key = blob_key(tenant, sha256, run)
-        if await self._size(key) == len(data):
+        found = await self._head(key)
+        if found is not None and found["size"] == len(data) and not _is_old(found):
             return sha256
         with _translate_errors():
             async with asyncio.timeout(OPERATION_TIMEOUT_S):
                 await obstore.put_async(self.store, key, data)
         return sha256
 
-    async def _size(self, key: str) -> int | None:
+    async def _head(self, key: str) -> ObjectMeta | None:
         with _translate_errors():
             try:
                 async with asyncio.timeout(OPERATION_TIMEOUT_S):
-                    return (await obstore.head_async(self.store, key))["size"]
+                    return await obstore.head_async(self.store, key)
             except FileNotFoundError:
                 return None
+
+
+def _lister(store: object) -> _Lister:
+    assert isinstance(store, _Lister), "every store of the driver lists"
+    return store
+
+
+def _is_old(found: ObjectMeta) -> bool:
+    return (SystemClock().now() - found["last_modified"]).total_seconds() > REFRESH_AGE_S
 
 
 def open_object_blobs(url: str) -> ObjectBlobs:
