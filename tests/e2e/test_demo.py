@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -20,9 +19,9 @@ SEEDS = range(1, 11)
 
 
 @pytest.fixture(scope="module")
-def shown() -> subprocess.CompletedProcess[str]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
     """Return what the demo of the documentation printed."""
-    return command(["demo"])
+    return command(["demo"], folders_in(tmp_path_factory.mktemp("demo")))
 
 
 @pytest.mark.req("KO-4")
@@ -55,15 +54,17 @@ def test_the_excerpt_of_the_readme_is_what_the_demo_prints(
     assert len(excerpt) > 20
 
 
-def test_the_demo_gives_machines_one_document_and_keeps_its_data_when_asked() -> None:
-    shown = command(["demo", "--json", "--keep", "--seed", "5"])
+def test_the_demo_gives_machines_one_document_and_keeps_its_data_when_asked(
+    tmp_path: Path,
+) -> None:
+    shown = command(["demo", "--json", "--keep", "--seed", "5"], folders_in(tmp_path))
     told = json.loads(shown.stdout)
 
     assert shown.returncode == 0
     assert told["ok"] is True
     assert [step["name"] for step in told["steps"]] == list(SCENES)
     assert (Path(told["data_dir"]) / "operator.token").is_file()
-    remove_demo(Path(told["data_dir"]))
+    assert Path(told["data_dir"]).parent == tmp_path
 
 
 @pytest.mark.req("KO-4", "KO-7", "CL-13", "CL-15", "KO-24")
@@ -91,7 +92,6 @@ async def test_a_demo_that_comes_out_otherwise_says_which_expectation_failed(
     assert again.failed.startswith("workspace: ")
 
 
-def remove_demo(folder: Path) -> None:
-    """Remove the folder that a demo kept."""
-    assert folder.name.startswith("chancery-demo-")
-    shutil.rmtree(folder)
+def folders_in(place: Path) -> dict[str, str]:
+    """Return the setting with which a command makes its temporary folders in `place`."""
+    return {"TMPDIR": str(place)}

@@ -8,12 +8,14 @@ its folder, where producers can be added.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from chancery.embedded.steps import provision_topology
+from chancery.testkit.folders import in_memory
 from chancery.testkit.nats import NatsAccess, delete_streams, running_nats
 from chancery.testkit.postgres import (
     Database,
@@ -23,6 +25,15 @@ from chancery.testkit.postgres import (
     running_postgres,
 )
 from chancery.testkit.servers import ServerSettings, describe, run_apart
+
+FOLDERS_IN = "PYTEST_DEBUG_TEMPROOT"
+"""Where pytest makes the folders of a run; who sets it is obeyed."""
+
+
+def pytest_configure() -> None:
+    """Keep the files of the tests in memory where it has room."""
+    if (place := in_memory()) is not None:
+        os.environ.setdefault(FOLDERS_IN, str(place))  # noqa: TID251 - pytest reads it there.
 
 
 def pytest_report_header() -> str:

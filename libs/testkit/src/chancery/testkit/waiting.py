@@ -11,17 +11,19 @@ from typing import TypeVar, overload
 T = TypeVar("T")
 
 POLL_S = 0.02
+WITHIN_S = 30.0
+"""Long enough for a machine that is busy with something else; what comes sooner ends sooner."""
 
 
 @overload
-async def eventually(condition: Callable[[], Awaitable[T]], within_s: float = 10.0) -> T: ...
+async def eventually(condition: Callable[[], Awaitable[T]], within_s: float = WITHIN_S) -> T: ...
 
 
 @overload
-async def eventually(condition: Callable[[], T], within_s: float = 10.0) -> T: ...
+async def eventually(condition: Callable[[], T], within_s: float = WITHIN_S) -> T: ...
 
 
-async def eventually(condition: Callable[[], object], within_s: float = 10.0) -> object:
+async def eventually(condition: Callable[[], object], within_s: float = WITHIN_S) -> object:
     """Return the first true value of `condition`, which may be a coroutine function.
 
     Raises:
@@ -39,7 +41,7 @@ async def eventually(condition: Callable[[], object], within_s: float = 10.0) ->
         await asyncio.sleep(POLL_S)
 
 
-def wait_until(condition: Callable[[], T], within_s: float = 10.0) -> T:
+def wait_until(condition: Callable[[], T], within_s: float = WITHIN_S) -> T:
     """Return the first true value of `condition`, blocking.
 
     Raises:
