@@ -80,6 +80,22 @@ async def running(
                 service.stop()
 
 
+async def served(connection: Connection, subject: str) -> None:
+    """Wait until somebody listens on `subject`: a service does so some time after its port is open.
+
+    What is sent is no request, so that no handler sees it.
+    """
+
+    async def is_served() -> bool:
+        try:
+            await connection.request(subject, b"", timeout_s=5)
+        except Unavailable:
+            return False
+        return True
+
+    await eventually(is_served)
+
+
 async def ready(service: Service) -> tuple[bool, dict[str, str | None]]:
     """Ask /readyz and return whether it is green, and the reason of each check."""
     status, body = await asyncio.to_thread(get, service.port or 0, "/readyz")

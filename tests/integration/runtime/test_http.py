@@ -9,7 +9,7 @@ import pytest
 
 from chancery.runtime.health import Receive, Scope, Send
 from chancery.runtime.http import PortInUse, bound_socket, serving
-from chancery.testkit.waiting import eventually
+from chancery.testkit.waiting import WITHIN_S, eventually
 from tests.integration.runtime.parts import get
 
 pytestmark = pytest.mark.integration
@@ -34,7 +34,7 @@ async def test_an_open_request_finishes_when_the_block_is_cancelled(tmp_path: Pa
         server = group.create_task(serve())
         await eventually(path.exists)
         answer = group.create_task(asyncio.to_thread(get, int(path.read_text("ascii")), "/"))
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), WITHIN_S)
         server.cancel()
         go.set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -37,7 +38,7 @@ from chancery.store.pool import Pool, connect, open_pool
 from chancery.testkit.nats import NatsAccess
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
-from tests.integration.runtime.parts import CANCELLED, cancelled, running, send
+from tests.integration.runtime.parts import CANCELLED, cancelled, running, send, served
 
 pytestmark = [pytest.mark.integration, pytest.mark.req("EV-7")]
 
@@ -83,6 +84,17 @@ def with_worker(
     return register
 
 
+@asynccontextmanager
+async def attended(
+    connection: Connection, settings: ServiceSettings, register: Callable[[Service], None]
+) -> AsyncGenerator[None]:
+    """Run a service until the end of the block, which begins when an operator is answered."""
+    async with running(settings, register):
+        # The last of what an operator may ask.
+        await served(connection, command_subject("release", "discard-parked"))
+        yield
+
+
 async def find(bus: Connection, wish: FindParked | None = None) -> list[ParkedEntry]:
     subject = query_subject("release", "parked")
     answer = await ask_owner(bus, subject, wish or FindParked(), ParkedEntries)
@@ -105,10 +117,7 @@ async def parked(bus: Connection, event: Event) -> int:
     wish = FindParked(consumer=CANCELLED.name, sequence=sequence)
 
     async def is_there() -> bool:
-        try:
-            return len(await find(bus, wish)) == 1
-        except Unavailable:
-            return False
+        return len(await find(bus, wish)) == 1
 
     await eventually(is_there)
     return sequence
@@ -120,7 +129,7 @@ async def test_what_is_parked_is_shown_without_its_content(
     broken = f'{{"id":"e1","type":"chancery.run.cancelled.v1","subject":"{SECRET}","data":'
     broken += f'{{"run_id":"r1","credential_id":"{SECRET}","text":"{SECRET}"}}}}'
 
-    async with running(own_login, with_worker(Handler([]).handle, pool)):
+    async with attended(connection, own_login, with_worker(Handler([]).handle, pool)):
         outgoing = Outgoing(
             subject="run.t1.r1.cancelled", payload=broken.encode(), message_id=random_id()
         )
@@ -141,7 +150,7 @@ async def test_a_retry_hands_the_message_to_its_handler_and_resolves_it(
 ) -> None:
     handler = Handler([Rejected("no", code="not_ours")])
 
-    async with running(own_login, with_worker(handler.handle, pool)):
+    async with attended(connection, own_login, with_worker(handler.handle, pool)):
         sequence = await parked(connection, cancelled())
         retried = await retry(connection, sequence)
         waiting = await find(connection)
@@ -162,7 +171,7 @@ async def test_a_retry_that_fails_parks_again_with_the_new_reason_and_count(
     away = [Unavailable("away") for _ in range(4)]
     handler = Handler([Rejected("no", code="not_ours"), *away[:2], Rejected("no", code="worse")])
 
-    async with running(own_login, with_worker(handler.handle, pool)):
+    async with attended(connection, own_login, with_worker(handler.handle, pool)):
         sequence = await parked(connection, cancelled())
         first = await retry(connection, sequence)
         second = await retry(connection, sequence)
@@ -178,7 +187,7 @@ async def test_a_crash_between_handling_and_marking_leaves_the_message_to_be_ret
 ) -> None:
     handler = Handler([Rejected("no", code="not_ours")])
 
-    async with running(own_login, with_worker(handler.handle, pool)):
+    async with attended(connection, own_login, with_worker(handler.handle, pool)):
         sequence = await parked(connection, cancelled())
         async with connect(database.superuser_dsn, name="tests") as db:
             await db.execute("REVOKE UPDATE ON release.parked FROM chancery_release")
@@ -197,7 +206,7 @@ async def test_what_was_retried_and_fails_once_more_is_parked_again(
 ) -> None:
     handler = Handler([Rejected("no", code="not_ours")])
 
-    async with running(own_login, with_worker(handler.handle, pool)):
+    async with attended(connection, own_login, with_worker(handler.handle, pool)):
         sequence = await parked(connection, cancelled())
         await retry(connection, sequence)
     row = await pool.fetchrow("SELECT * FROM release.parked")
@@ -231,7 +240,7 @@ async def test_another_message_at_the_same_place_is_never_handled_in_its_stead(
 ) -> None:
     handler = Handler([Rejected("no", code="not_ours")])
 
-    async with running(own_login, with_worker(handler.handle, pool)):
+    async with attended(connection, own_login, with_worker(handler.handle, pool)):
         sequence = await parked(connection, cancelled())
         async with connect(database.superuser_dsn, name="tests") as db:
             await db.execute("UPDATE release.parked SET payload = '{}'")
@@ -248,7 +257,7 @@ async def test_discarding_is_an_event_and_happens_once(
     handler = Handler([Rejected("no", code="not_ours")])
     event = cancelled()
 
-    async with running(own_login, with_worker(handler.handle, pool)):
+    async with attended(connection, own_login, with_worker(handler.handle, pool)):
         sequence = await parked(connection, event)
         first = await discard(connection, sequence, "a test of ours")
         second = await discard(connection, sequence, "once more")
@@ -275,7 +284,7 @@ async def test_discarding_is_an_event_and_happens_once(
 async def test_a_crash_between_the_event_and_the_mark_leaves_one_event(
     connection: Connection, own_login: ServiceSettings, pool: Pool, database: Database
 ) -> None:
-    async with running(own_login, with_worker(Handler([Rejected("no")]).handle, pool)):
+    async with attended(connection, own_login, with_worker(Handler([Rejected("no")]).handle, pool)):
         sequence = await parked(connection, cancelled())
         async with connect(database.superuser_dsn, name="tests") as db:
             await db.execute("REVOKE UPDATE ON release.parked FROM chancery_release")
@@ -295,7 +304,7 @@ async def test_what_is_too_old_for_its_stream_is_handled_from_the_parked_copy(
 ) -> None:
     handler = Handler([Rejected("no", code="not_ours")])
 
-    async with running(own_login, with_worker(handler.handle, pool)):
+    async with attended(connection, own_login, with_worker(handler.handle, pool)):
         sequence = await parked(connection, cancelled())
         await connection.jetstream.purge_stream("RUNS")
         assert await message_at(connection, "RUNS", sequence) is None
@@ -317,7 +326,7 @@ async def test_no_service_reaches_what_another_has_parked(
     url, prefix = nats_access.service_urls["gateway"], nats_access.api_prefix
     handler = Handler([Rejected("no", code="not_ours")])
 
-    async with running(own_login, with_worker(handler.handle, pool)):
+    async with attended(connection, own_login, with_worker(handler.handle, pool)):
         sequence = await parked(connection, cancelled())
         async with connect_bus(url, name="tests", api_prefix=prefix) as gateway:
             with pytest.raises(Unavailable):
@@ -335,7 +344,7 @@ async def test_no_service_reaches_what_another_has_parked(
 async def test_an_authority_event_is_never_discarded(
     connection: Connection, own_login: ServiceSettings, pool: Pool, database: Database
 ) -> None:
-    async with running(own_login, with_worker(Handler([Rejected("no")]).handle, pool)):
+    async with attended(connection, own_login, with_worker(Handler([Rejected("no")]).handle, pool)):
         sequence = await parked(connection, cancelled())
         async with connect(database.superuser_dsn, name="tests") as db:
             await db.execute("UPDATE release.parked SET stream = 'AUTHORITY'")
@@ -351,8 +360,7 @@ async def test_an_authority_event_is_never_discarded(
 async def test_what_is_not_parked_is_not_found(
     connection: Connection, own_login: ServiceSettings, pool: Pool
 ) -> None:
-    async with running(own_login, with_worker(Handler([]).handle, pool)) as service:
-        await eventually(lambda: service.port is not None)
+    async with attended(connection, own_login, with_worker(Handler([]).handle, pool)):
         with pytest.raises(NotFound):
             await retry(connection, 4711)
 
@@ -362,7 +370,7 @@ async def test_pages_follow_on_without_a_gap(
 ) -> None:
     handler = Handler([Rejected("no", code="not_ours") for _ in range(5)])
 
-    async with running(own_login, with_worker(handler.handle, pool)):
+    async with attended(connection, own_login, with_worker(handler.handle, pool)):
         sequences = [await send(connection, cancelled()) for _ in range(5)]
         await eventually(lambda: _count(pool, 5))
         seen: list[int] = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -17,7 +18,8 @@ from chancery.kernel.errors import ChanceryError, Corrupt, NotFound, Rejected, U
 from chancery.runtime import telemetry
 from chancery.runtime.service import Service
 from chancery.runtime.settings import ServiceSettings
-from tests.integration.runtime.parts import running
+from chancery.testkit.waiting import WITHIN_S
+from tests.integration.runtime.parts import running, served
 
 pytestmark = pytest.mark.integration
 
@@ -54,6 +56,16 @@ def answering(
     return register
 
 
+@asynccontextmanager
+async def listening(
+    connection: Connection, settings: ServiceSettings, register: Callable[[Service], None]
+) -> AsyncGenerator[Service]:
+    """Run a service until the end of the block, which begins when the service is asked."""
+    async with running(settings, register) as service:
+        await served(connection, SUBJECT)
+        yield service
+
+
 async def echo(asked: Request[OfRun]) -> Answer:
     return Answer(run_id=asked.body.run_id, trace=telemetry.current_trace_id())
 
@@ -61,7 +73,7 @@ async def echo(asked: Request[OfRun]) -> Answer:
 async def test_a_question_gets_its_typed_answer(
     connection: Connection, settings: ServiceSettings
 ) -> None:
-    async with running(settings, answering(echo)):
+    async with listening(connection, settings, answering(echo)):
         answer = await ask(connection, SUBJECT, request("r7"), Answer)
 
     assert answer.run_id == "r7"
@@ -72,7 +84,7 @@ async def test_the_trace_of_the_caller_goes_on_in_the_answer(
 ) -> None:
     traced = request(traceparent=f"00-{TRACE}-b7ad6b7169203331-01")
 
-    async with running(settings, answering(echo)):
+    async with listening(connection, settings, answering(echo)):
         answer = await ask(connection, SUBJECT, traced, Answer)
         other = await ask(connection, SUBJECT, request(), Answer)
 
@@ -95,7 +107,7 @@ async def test_a_refusal_crosses_with_kind_code_and_field(
         del asked
         raise error
 
-    async with running(settings, answering(refuse)):
+    async with listening(connection, settings, answering(refuse)):
         with pytest.raises(type(error)) as caught:
             await ask(connection, SUBJECT, request(), Answer)
 
@@ -111,7 +123,7 @@ async def test_a_bug_is_told_without_its_text(
         text = "the secret sentence"
         raise RuntimeError(text)
 
-    async with running(settings, answering(fail)):
+    async with listening(connection, settings, answering(fail)):
         with pytest.raises(Unavailable) as caught:
             await ask(connection, SUBJECT, request(traceparent=_trace()), Answer)
 
@@ -148,7 +160,7 @@ def _trace() -> str:
 async def test_a_request_that_does_not_fit_names_the_field(
     connection: Connection, settings: ServiceSettings, body: bytes, field: str | None
 ) -> None:
-    async with running(settings, answering(echo)):
+    async with listening(connection, settings, answering(echo)):
         raw = await connection.request(SUBJECT, body, timeout_s=5)
     failure = Reply[Answer].model_validate_json(raw.data).failure
 
@@ -173,7 +185,7 @@ async def test_many_questions_are_answered_at_a_time(
         active -= 1
         return Answer(run_id=asked.body.run_id)
 
-    async with running(settings, answering(slow, concurrency=8)):
+    async with listening(connection, settings, answering(slow, concurrency=8)):
         answers = await asyncio.gather(
             *(ask(connection, SUBJECT, request(f"r{number}"), Answer) for number in range(24))
         )
@@ -190,7 +202,7 @@ async def test_an_answer_that_is_too_large_is_a_refusal_not_a_silence(
     async def long(asked: Request[OfRun]) -> Answer:
         return Answer(run_id=asked.body.run_id, padding="x" * size)
 
-    async with running(settings, answering(long)):
+    async with listening(connection, settings, answering(long)):
         with pytest.raises(Rejected) as caught:
             await ask(connection, SUBJECT, request(), Answer)
 
@@ -204,7 +216,7 @@ async def test_a_refusal_of_any_length_arrives(
         del asked
         raise Rejected("x" * 5000, field="y" * 5000, code="z" * 500)
 
-    async with running(settings, answering(refuse)):
+    async with listening(connection, settings, answering(refuse)):
         with pytest.raises(Rejected) as caught:
             await ask(connection, SUBJECT, request(), Answer)
 
@@ -221,7 +233,7 @@ async def test_nobody_there_is_unavailable_at_once(connection: Connection) -> No
 async def test_another_answer_than_agreed_is_corrupt(
     connection: Connection, settings: ServiceSettings
 ) -> None:
-    async with running(settings, answering(echo)):
+    async with listening(connection, settings, answering(echo)):
         with pytest.raises(Corrupt):
             await ask(connection, SUBJECT, request(), Identity)
 
@@ -237,9 +249,9 @@ async def test_a_stopping_service_answers_what_it_has_taken(
         return Answer(run_id=asked.body.run_id)
 
     async with asyncio.TaskGroup() as group:
-        async with running(settings, answering(wait)) as service:
+        async with listening(connection, settings, answering(wait)) as service:
             asked = group.create_task(ask(connection, SUBJECT, request("r9"), Answer))
-            await asyncio.wait_for(started.wait(), 5)
+            await asyncio.wait_for(started.wait(), WITHIN_S)
             service.stop()
             go.set()
         answer = await asked

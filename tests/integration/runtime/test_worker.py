@@ -20,7 +20,7 @@ from chancery.kernel.ids import random_id
 from chancery.runtime.delivery import RETRIES_EXHAUSTED, Delivery, Handler
 from chancery.runtime.service import Service
 from chancery.runtime.settings import ServiceSettings
-from chancery.testkit.waiting import eventually
+from chancery.testkit.waiting import WITHIN_S, eventually
 from tests.integration.runtime.parts import (
     CANCELLED,
     MemoryParking,
@@ -120,7 +120,7 @@ async def test_an_event_reaches_an_idle_worker_within_milliseconds(
             arrived.clear()
             began = time.perf_counter()
             await send(connection, cancelled())
-            await asyncio.wait_for(arrived.wait(), 5)
+            await asyncio.wait_for(arrived.wait(), WITHIN_S)
             delays.append(time.perf_counter() - began)
 
     assert sorted(delays)[len(delays) // 2] < 0.05
@@ -331,7 +331,7 @@ async def test_stopping_finishes_what_runs_and_gives_back_the_rest_at_once(
     async with running(settings, with_worker(handle, MemoryParking(), workers=1)):
         for _ in range(3):
             await send(connection, cancelled())
-        await asyncio.wait_for(started.wait(), 5)
+        await asyncio.wait_for(started.wait(), WITHIN_S)
 
     assert finished.is_set()
     state = await consumer_state(connection, CANCELLED)
@@ -354,7 +354,7 @@ async def test_a_handler_that_outlasts_the_stop_is_cut_off_and_given_back(
     began = time.monotonic()
     async with running(impatient, with_worker(hang, MemoryParking())):
         await send(connection, cancelled())
-        await asyncio.wait_for(started.wait(), 5)
+        await asyncio.wait_for(started.wait(), WITHIN_S)
     assert time.monotonic() - began < 8
 
     async with running(settings, with_worker(recorder.handle, MemoryParking())):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chancery.client.demo.scenario import Document, Scenario, draw_scenario
+from chancery.client.demo import english, german
+from chancery.client.demo.scenario import PEOPLE, Document, Scenario, draw_scenario
 from chancery.events.run import Bounds
 from chancery.evidence.manifest import MeasureCard
 from chancery.execution.adapters import ExtractiveSelector
@@ -62,6 +64,16 @@ def test_the_story_of_the_documentation_is_the_qualification() -> None:
     assert scenario.dataset.total_shown == "4,000"
     assert scenario.dataset.label == "SUM(orders.amount)"
     assert scenario.ownership_question == "Who owns service reviews?"
+
+
+def test_nobody_is_called_like_what_a_question_is_about() -> None:
+    """A Mrs Price would be the answer to who decides on prices."""
+    told = re.findall(r"\w+", f"{english.WORDING} {german.WORDING}".lower())
+
+    names = {word.lower() for person in PEOPLE for word in person.split()}
+
+    assert names & {form for word in told for form in (word, word.removesuffix("s"))} == set()
+    assert {"price", "review"} <= {word.removesuffix("s") for word in told}
 
 
 @given(SEEDS)

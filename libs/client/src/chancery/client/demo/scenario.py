@@ -21,9 +21,9 @@ _WORDINGS: Final[dict[Language, Wording]] = {"en": english.WORDING, "de": german
 _AMOUNTS: Final = (Decimal(1250), Decimal(2750))
 _CENT: Final = Decimal("0.01")
 
-_PEOPLE: Final = (
+PEOPLE: Final = (
     "Mira Okafor", "Jonas Lindqvist", "Priya Raman", "Tomás Herrera", "Aiko Tanaka", "Lena Vogt",
-    "Samuel Adeyemi", "Chiara Bellini", "Nadia Haddad", "Owen Price", "Zofia Nowak", "Elif Demir",
+    "Samuel Adeyemi", "Chiara Bellini", "Nadia Haddad", "Owen Clarke", "Zofia Nowak", "Elif Demir",
 )  # fmt: skip
 _ACCOUNTS: Final = ("amara", "bruno", "celia", "dario", "edith", "farid", "greta", "hugo")
 _TEAMS: Final = ("support", "finance", "field-ops", "partners", "harbour", "workshop", "clinic")
@@ -148,7 +148,7 @@ class _Drawn:
 def _compose(draw: _Chosen | _Drawn, seed: int | None, language: Language) -> Scenario:
     wording = _WORDINGS[language]
     suffix = "" if seed is None else f"-{seed}"
-    person, other = draw.some(_PEOPLE, 2)
+    person, other = draw.some(PEOPLE, 2)
     subject = draw.one(wording.subjects)
     table = draw.one(wording.tables)
     duty, terms = draw.one(wording.duties), draw.one(wording.terms)
