@@ -166,17 +166,17 @@ async def checkpoint_of(db: Connection, table_set: int) -> tuple[int, bytes]:
 
 @pytest.mark.req("EV-5", "EV-6")
 @pytest.mark.parametrize(
-    ("characters", "rows_max", "rows_at_once"), [(1, 100, 1000), (1_500, 3, 4), (10**9, 100, 5)]
+    ("window_rows", "rows_max", "rows_at_once"), [(1, 100, 1000), (15, 3, 4), (10**9, 100, 5)]
 )
 async def test_windows_of_any_width_write_what_single_messages_write(
     database: Database,
     monkeypatch: pytest.MonkeyPatch,
-    characters: int,
+    window_rows: int,
     rows_max: int,
     rows_at_once: int,
 ) -> None:
-    monkeypatch.setattr(windows, "WINDOW_CHARACTERS", characters)
-    monkeypatch.setattr(windows, "ROWS_MAX", rows_max)
+    monkeypatch.setattr(windows, "WINDOW_ROWS", window_rows)
+    monkeypatch.setattr(windows, "KNOWN_ROWS", rows_max)
     monkeypatch.setattr(windows, "ROWS_AT_ONCE", rows_at_once)
     messages = log(200, seed=rows_max)
 

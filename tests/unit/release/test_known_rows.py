@@ -55,6 +55,16 @@ def test_what_was_changed_longest_ago_makes_room() -> None:
     assert {key.id: row.sequence for key, row in known.rows.items()} == {"p1": 3, "p3": 4}
 
 
+def test_what_is_not_remembered_weighs_nothing() -> None:
+    known = KnownRows(ROWS_MAX, CHARACTERS_MAX)
+    known.weigh(key_of(1), CHARACTERS_MAX + 1)
+
+    known.keep({key_of(2): row_of(1)})
+    known.make_room()
+
+    assert set(known.rows) == {key_of(2)}
+
+
 def test_after_forgetting_nothing_is_known() -> None:
     known = KnownRows(is_all=True)
     known.keep({key_of(1): row_of(1)})

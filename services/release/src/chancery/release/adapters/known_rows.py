@@ -40,12 +40,14 @@ class KnownRows:
         self._rows.update(rows)
 
     def weigh(self, key: AggregateKey, characters: int) -> None:
-        """Say how long the text of a remembered state is."""
+        """Say how long the text of a state is, if it is remembered."""
+        if key not in self._rows:
+            return
         self._characters += characters - self._weights.get(key, 0)
         self._weights[key] = characters
 
     def make_room(self) -> None:
-        """Forget the rows that are too many; call it when every row is stored."""
+        """Forget the rows that are too many, whether they are stored yet or not."""
         for key in self._too_many():
             del self._rows[key]
             self._characters -= self._weights.pop(key, 0)

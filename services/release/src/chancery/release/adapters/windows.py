@@ -21,17 +21,17 @@ from chancery.release.adapters.refusals import REFUSED, is_doubtful
 from chancery.release.domain.authority_fold import AggregateKey, Folded, fold_on
 from chancery.release.domain.marks import Mark
 
-WINDOW_CHARACTERS: Final = 48 * 1024 * 1024
-"""What the events of a window say at most; states take about three times as much."""
+WINDOW_CHARACTERS: Final = 32 * 1024 * 1024
 ENVELOPE_BYTES: Final = 256
 EVENT_CHARACTERS: Final = 64
-"""What an envelope takes of an event at least, and what an event counts at least."""
+"""A window is as wide as what its events say: without the envelope, but so much at least."""
+WINDOW_ROWS: Final = 60_000
 WINDOW_S: Final = 30.0
 """What an interrupted rebuild does again at most."""
 ROWS_AT_ONCE: Final = 1000
-ROWS_MAX: Final = 60_000
-CHARACTERS_MAX: Final = 24 * 1024 * 1024
-
+KNOWN_ROWS: Final = 60_000
+KNOWN_CHARACTERS: Final = 24 * 1024 * 1024
+"""With one window that is stored and one that is folded, less than 400 MB."""
 
 _Written: TypeAlias = list[object]
 
@@ -75,6 +75,17 @@ class _Window:
     until_s: float
     characters: int = 0
 
+    @property
+    def is_wide(self) -> bool:
+        """Tell whether it is time to store it."""
+        folded = self.folded
+        rows = len(folded.rows) + len(folded.quarantined) + len(folded.cuts)
+        return (
+            self.characters >= WINDOW_CHARACTERS
+            or rows >= WINDOW_ROWS
+            or asyncio.get_running_loop().time() >= self.until_s
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class _Storing:
@@ -106,10 +117,11 @@ class Windows:
             return await self._apply_narrowly(mark, messages)
         if self._missing(mark, messages) and not await self._recall(mark, messages):
             return await self._apply_narrowly(mark, messages)
-        after = self._fold(mark, messages)
+        window = self._fold(mark, messages)
         # The socket and the window that is being stored have their turns.
         await asyncio.sleep(0)
-        if self._is_wide() and not await self._rotate():
+        after = window.folded.mark
+        if window.is_wide and not await self._rotate():
             return self._back(after)
         return after
 
@@ -142,21 +154,14 @@ class Windows:
             return False
         return True
 
-    def _fold(self, mark: Mark, messages: Sequence[Stored]) -> Mark:
-        if self._open is None:
-            until_s = asyncio.get_running_loop().time() + WINDOW_S
-            self._open = _Window(mark, Folded.at(mark), until_s)
-        fold_on(self._open.folded, self.applier.known.rows, messages)
-        self._open.characters += _characters(messages)
-        return self._open.folded.mark
-
-    def _is_wide(self) -> bool:
+    def _fold(self, mark: Mark, messages: Sequence[Stored]) -> _Window:
         window = self._open
-        return window is not None and (
-            window.characters >= WINDOW_CHARACTERS
-            or len(window.folded.rows) >= ROWS_MAX
-            or asyncio.get_running_loop().time() >= window.until_s
-        )
+        if window is None:
+            until_s = asyncio.get_running_loop().time() + WINDOW_S
+            window = self._open = _Window(mark, Folded.at(mark), until_s)
+        fold_on(window.folded, self.applier.known.rows, messages)
+        window.characters += _characters(messages)
+        return window
 
     async def _rotate(self) -> bool:
         """Begin to store the open window; tell whether the one before it was stored."""
@@ -164,7 +169,9 @@ class Windows:
             return False
         window, self._open = self._open, None
         if window is not None:
+            # What is forgotten of it before it is stored is read after that: see `_recall`.
             self.applier.known.keep(window.folded.rows)
+            self.applier.known.make_room()
             self._storing = _Storing(self.group.create_task(self._store(window)), window.before)
         return True
 
@@ -229,7 +236,7 @@ async def way_into(turn: Turn) -> AsyncGenerator[Way]:
         yield Narrow(turn)
         return
     known = turn.applier.known
-    known.rows_max, known.characters_max = ROWS_MAX, CHARACTERS_MAX
+    known.rows_max, known.characters_max = KNOWN_ROWS, KNOWN_CHARACTERS
     try:
         with _no_search_for_garbage():
             async with asyncio.TaskGroup() as group:
