@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,24 @@ SCHEMA = "events/run.expired.v1.schema.json"
 EXAMPLE = "examples/run.expired.v1/minimal.json"
 
 
+@cache
+def generated() -> files.Files:
+    """Return what the code generates, generated once for all tests here."""
+    return contracts.generate()
+
+
+@cache
+def made_examples() -> files.Files:
+    """Return the examples that the code makes, made once for all tests here."""
+    return examples.examples()
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a copy of contracts/ outside any repository, in step with the code."""
     folder = Path(shutil.copytree(CONTRACTS, tmp_path / "contracts"))
-    files.write(folder, contracts.generate())
-    examples.add(folder, examples.examples())
+    files.write(folder, generated())
+    examples.add(folder, made_examples())
     return folder
 
 
@@ -45,13 +58,13 @@ def repository(copy: Path) -> Path:
 
 @pytest.mark.req("EV-2")
 def test_the_committed_contracts_equal_the_code() -> None:
-    assert list(files.differences(files.read(CONTRACTS), contracts.generate())) == []
-    assert list(examples.problems(examples.read(CONTRACTS), examples.examples())) == []
+    assert list(files.differences(files.read(CONTRACTS), generated())) == []
+    assert list(examples.problems(examples.read(CONTRACTS), made_examples())) == []
 
 
 def test_generating_twice_gives_the_same_bytes() -> None:
-    assert contracts.generate() == contracts.generate()
-    assert examples.examples() == examples.examples()
+    assert contracts.generate() == generated()
+    assert examples.examples() == made_examples()
 
 
 @pytest.mark.req("EV-2")
@@ -77,7 +90,7 @@ def test_writing_mends_drift_and_leaves_what_is_written_by_hand(copy: Path) -> N
     (copy / "events" / "left-behind.v1.schema.json").write_text("{}\n")
     (copy / "README.md").write_text("by hand\n")
 
-    files.write(copy, contracts.generate())
+    files.write(copy, generated())
 
     assert list(contracts.check(copy)) == []
     assert (copy / "README.md").read_text() == "by hand\n"

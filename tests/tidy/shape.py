@@ -8,7 +8,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 
-from tests.tidy.tree import Finding, dotted, walk
+from tests.tidy.tree import Finding, dotted, walk, walk_if_any
 
 MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 50
@@ -18,6 +18,7 @@ FORBIDDEN_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "ma
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _PROMISE = re.compile(r"\b(TODO|FIXME|XXX|HACK|STUB)\b|\bnot yet implemented\b", re.IGNORECASE)
+_UNFINISHED = "NotImplementedError"
 _IGNORED_TYPE = re.compile(r"\b(type|pyright|mypy): ?ignore")
 
 
@@ -73,11 +74,10 @@ def module_name(path: str) -> Iterator[Finding]:
 
 def promises(text: str) -> Iterator[Finding]:
     """Find marks of unfinished work in comments and text, and errors that stand for it."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if _PROMISE.search(line):
-            yield Finding(number, "promises instead of doing")
-    for node in walk(text):
-        if isinstance(node, ast.Name) and node.id == "NotImplementedError":
+    for found in _PROMISE.finditer(text):
+        yield Finding(text.count("\n", 0, found.start()) + 1, "promises instead of doing")
+    for node in walk_if_any(text, _UNFINISHED):
+        if isinstance(node, ast.Name) and node.id == _UNFINISHED:
             yield Finding(node.lineno, "stands for code that is missing")
 
 
@@ -100,10 +100,12 @@ def empty_functions(text: str) -> Iterator[Finding]:
 
 def silenced_types(text: str) -> Iterator[Finding]:
     """Find comments that switch the type checker off, and casts that do the same."""
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT and _IGNORED_TYPE.search(token.string):
-            yield Finding(token.start[0], "silences the type checker")
-    for node in walk(text):
+    # Most modules have no such word at all, and need not be read closely.
+    if _IGNORED_TYPE.search(text):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT and _IGNORED_TYPE.search(token.string):
+                yield Finding(token.start[0], "silences the type checker")
+    for node in walk_if_any(text, "cast"):
         if isinstance(node, ast.Call) and dotted(node.func) in {"cast", "typing.cast"}:
             yield Finding(node.lineno, "casts: parse at the edge instead")
 

@@ -70,6 +70,11 @@ def walk(text: str) -> Iterator[ast.AST]:
     return ast.walk(ast.parse(text))
 
 
+def walk_if_any(text: str, *names: str) -> Iterator[ast.AST]:
+    """Return every node when one of `names` stands in `text`: most modules need not be parsed."""
+    return walk(text) if any(name in text for name in names) else iter(())
+
+
 def dotted(node: ast.AST) -> str:
     """Return `a.b.c` for a chain of names, and the chain's end after a call: `().c`."""
     match node:
