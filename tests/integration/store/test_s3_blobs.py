@@ -13,10 +13,11 @@ import pytest
 from chancery.embedded.ports import free_port
 from chancery.kernel.errors import Unavailable
 from chancery.kernel.ids import random_id
-from chancery.store.blobs import BlobCorrupt, Blobs, open_blobs
+from chancery.store.blobs import BlobCorrupt, Blobs, Stock, open_blobs
 from chancery.store.object_blobs import open_object_blobs
 from chancery.testkit.waiting import wait_until
 from tests.unit.store.test_blobs import LIMIT, BlobsContract
+from tests.unit.store.test_stock import StockContract
 
 pytestmark = pytest.mark.integration
 
@@ -69,6 +70,14 @@ def _answers(url: str) -> bool:
         return httpx.get(url).is_success
     except httpx.TransportError:
         return False
+
+
+class TestS3Stock(StockContract):
+    """A folder of a bucket, as its operator sees it."""
+
+    @pytest.fixture
+    def stock(self, bucket: str) -> Stock:
+        return open_blobs(f"s3://{bucket}/chancery")
 
 
 class TestS3Blobs(BlobsContract):

@@ -29,12 +29,14 @@ RetrievalReplicas = Annotated[
 
 streams = typer.Typer(help="The streams and consumers of the bus.", no_args_is_help=True)
 parked = typer.Typer(help="Messages that were set aside.", no_args_is_help=True)
+blobs = typer.Typer(help="What is stored by its hash.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the command line."""
     app.add_typer(streams, name="streams")
     app.add_typer(parked, name="parked")
+    app.add_typer(blobs, name="blobs")
     app.command()(fsck)
 
 
@@ -127,6 +129,28 @@ def parked_discard(
 
     with speaking(as_json=as_json):
         asyncio.run(run_discard(name, reason, data_dir, as_json=as_json))
+
+
+@blobs.command("sweep")
+def blobs_sweep(
+    *,
+    older_than: Annotated[
+        str, typer.Option(help="Only what was stored longer ago than this, like 24h or 7d.")
+    ] = "24h",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove uploads that no event of any stream names: their command never came.
+
+    Reads the whole log first; when any of it cannot be read, nothing is removed.
+    """
+    from chancery.client.command.sweep import parse_age, run_sweep
+
+    with speaking(as_json=as_json):
+        age = parse_age(older_than)
+        work = run_sweep(data_dir, older_than=age, dry_run=dry_run, as_json=as_json)
+        raise typer.Exit(asyncio.run(work))
 
 
 def fsck(

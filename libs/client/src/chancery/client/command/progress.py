@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from chancery.client.http import Heard
 from chancery.client.streaming import RunEvent
 
 _CLEARED = "\r\x1b[K"
+_SHOWN_EVERY_S = 0.2
 
 
 @contextmanager
@@ -26,6 +28,27 @@ def showing_progress(*, is_shown: bool) -> Generator[Heard]:
 
     try:
         yield heard
+    finally:
+        if shown:
+            print(_CLEARED, end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def showing_line(*, is_shown: bool) -> Generator[Callable[[str, int, int], None]]:
+    """Yield what is told of each step: its name, how far it is and how far it goes."""
+    shown = is_shown and sys.stderr.isatty()
+    told = 0.0
+
+    def tell(step: str, done: int, total: int) -> None:
+        nonlocal told
+        moment = time.monotonic()
+        if shown and (done == total or moment > told + _SHOWN_EVERY_S):
+            told = moment
+            line = visible(f"{step}: {done} of {total}")
+            print(f"{_CLEARED}{line}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
     finally:
         if shown:
             print(_CLEARED, end="", file=sys.stderr, flush=True)
