@@ -230,20 +230,19 @@ async def test_a_blob_store_that_is_away_meanwhile_does_not_cut_a_commit(tmp_pat
     pins = [await world.document("a", "service reviews")]
     held = HeldIndexes(tmp_path / "index")
     service = world.start(held)
-    running = asyncio.ensure_future(service.following.run())
-    await eventually(held.begun.is_set)
-    world.blobs.away.add(TENANT)
-    pins.append(await world.document("b", "service reviews"))
-    done, _ = await asyncio.wait({running}, timeout=0.05)
-
-    held.let_go.set()
-    with pytest.raises(Unavailable):
-        await running
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(service.failing_run())
+        await eventually(held.begun.is_set)
+        world.blobs.away.add(TENANT)
+        pins.append(await world.document("b", "service reviews"))
+        done, _ = await asyncio.wait({running}, timeout=0.05)
+        held.let_go.set()
     world.blobs.away.clear()
     committed = service.following.position
     await service.catch_up()
 
     assert done == set()
+    assert running.result() == "away"
     assert committed == 1
     assert sorted(service.found("service", *pins)) == sorted(pin.number for pin in pins)
 
@@ -288,17 +287,16 @@ async def test_what_is_read_ahead_is_bounded(
     pins = [await world.document("a", "service reviews")]
     held = HeldIndexes(tmp_path / "index")
     service = world.start(held)
-    running = asyncio.ensure_future(service.following.run())
-    await eventually(held.begun.is_set)
-    pins += [await world.document(key, f"{key} service " * 6) for key in "bcdefgh"]
-    await eventually(lambda: len(world.blobs.read) == TWO_BLOBS * 3)
-
-    done, _ = await asyncio.wait({running}, timeout=0.05)
-    ahead = len(world.blobs.read)
-    held.let_go.set()
-    await eventually(lambda: service.following.position == 8)
-    running.cancel()
-    await asyncio.wait({running})
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(service.following.run())
+        await eventually(held.begun.is_set)
+        pins += [await world.document(key, f"{key} service " * 6) for key in "bcdefgh"]
+        await eventually(lambda: len(world.blobs.read) == TWO_BLOBS * 3)
+        done, _ = await asyncio.wait({running}, timeout=0.05)
+        ahead = len(world.blobs.read)
+        held.let_go.set()
+        await eventually(lambda: service.following.position == 8)
+        running.cancel()
 
     assert (done, ahead) == (set(), TWO_BLOBS * 3)
     assert len(service.found("service", *pins)) == 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -240,7 +240,7 @@ async def test_altered_inputs_are_refused(
                 wrong = await world.blobs.put_run(TENANT, "run-1", b'{"entries":[]}')
                 data = data.model_copy(update={"scope_sha256": wrong})
         with pytest.raises(error):
-            await service.gathering.handle(event.model_copy(update={"data": data}), attempt=1)
+            await service.gathering.handle(replace(event, data=data), attempt=1)
 
     assert world.gathered == []
 

@@ -116,16 +116,22 @@ async def test_a_block_that_fails_or_is_cancelled_ends_after_the_work_under_way(
                 raise ValueError(ending)
             await asyncio.Event().wait()
 
-    running = asyncio.ensure_future(block())
-    async with asyncio.timeout(WAIT_S):
+    async def ended() -> str:
+        try:
+            await block()
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+        running = group.create_task(ended())
         await thread.begun.wait()
         if ending == "cancel":
             running.cancel()
         done, _ = await asyncio.wait({running}, timeout=0.05)
         before = (len(done), thread.ended)
         thread.let_go()
-        await asyncio.wait({running})
 
     assert before == (0, False)
     assert thread.ended
-    assert running.cancelled() if ending == "cancel" else running.exception() is not None
+    assert running.cancelled() if ending == "cancel" else running.result() == ending

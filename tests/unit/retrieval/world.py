@@ -65,6 +65,14 @@ class Service:
         hits = self.indexes.search(tenant, question, numbers, kind="passage", limit=50)
         return [hit.pin for hit in hits]
 
+    async def failing_run(self) -> str:
+        """Follow until something is away, and return what."""
+        try:
+            await self.following.run()
+        except Unavailable as error:
+            return error.detail
+        return ""
+
     async def _supervise(self) -> None:
         while True:
             try:
