@@ -210,7 +210,6 @@ FAULT = _fault()
 
 if __name__ == "__main__":
     dying = DyingDesk(FAULT)
-    desk.TRANSACTIONS_AT_ONCE = 1
     desk.lock_runs = dying.lock_runs
     desk.read_at_cuts = dying.read_at_cuts
     desk.insert_releases = dying.insert_releases

@@ -51,7 +51,7 @@ SELECT count(*) FROM release.aggregate AS a JOIN release.aggregate AS b ON a.pub
 ARGUMENTS: Mapping[str, Sequence[object]] = {
     "read_states": (TENANT, SOURCES, KEYS),
     "read_states_and_later": (TENANT, SOURCES, KEYS, WORKSPACE, THINGS - 10),
-    "read_states_at_cuts": ([TENANT] * THINGS, SOURCES, KEYS, [TENANT], [1]),
+    "read_states_at_cuts": (*map(",".join, ([TENANT] * THINGS, SOURCES, KEYS)), [TENANT], [1]),
     "read_workspace": (TENANT, WORKSPACE, ["source", "item"]),
     "read_resources": (TENANT, WORKSPACE, SOURCES, KEYS),
     "read_rows": (1, [TENANT] * THINGS, SOURCES, KEYS),

@@ -14,15 +14,22 @@ GROUP BY n.nspname, c.relname
 ORDER BY n.nspname, c.relname;
 
 -- name: list_references
--- Which table needs the rows of which other one.
-SELECT DISTINCT fn.nspname AS schema, f.relname AS name, tn.nspname AS needs_schema,
+-- Which table needs the rows of which other one: by its foreign keys, or because a trigger takes
+-- rows of the same transaction's releases only.
+SELECT fn.nspname AS schema, f.relname AS name, tn.nspname AS needs_schema,
        t.relname AS needs_name
 FROM pg_catalog.pg_constraint AS k
 JOIN pg_catalog.pg_class AS f ON f.oid = k.conrelid
 JOIN pg_catalog.pg_namespace AS fn ON fn.oid = f.relnamespace
 JOIN pg_catalog.pg_class AS t ON t.oid = k.confrelid
 JOIN pg_catalog.pg_namespace AS tn ON tn.oid = t.relnamespace
-WHERE k.contype = 'f' AND k.conrelid <> k.confrelid AND fn.nspname = ANY ($1::text[]);
+WHERE k.contype = 'f' AND k.conrelid <> k.confrelid AND fn.nspname = ANY ($1::text[])
+UNION
+SELECT n.nspname, c.relname, n.nspname, 'release'
+FROM pg_catalog.pg_trigger AS g
+JOIN pg_catalog.pg_class AS c ON c.oid = g.tgrelid
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE g.tgname = 'own_releases' AND n.nspname = ANY ($1::text[]);
 
 -- name: render_has_rows
 -- The statement that tells whether a table holds anything.

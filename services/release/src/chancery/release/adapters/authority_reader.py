@@ -147,9 +147,9 @@ async def read_at_cuts(
     names = sorted({(place.tenant, ref) for place in wanted for ref in place.refs})
     rows = await connection.fetch(
         _READ_STATES_AT_CUTS,
-        [tenant for tenant, _ in names],
-        [ref.kind for _, ref in names],
-        [ref.id for _, ref in names],
+        ",".join(tenant for tenant, _ in names),
+        ",".join(ref.kind for _, ref in names),
+        ",".join(ref.id for _, ref in names),
         [place.tenant for place in wanted],
         [place.cut for place in wanted],
     )

@@ -1,7 +1,7 @@
 """Publishing cuts: each with a fresh message id, and never sent a second time.
 
-Cuts that are wanted at the same time are appended in one atomic batch: each is a message of its
-own, and the acknowledgement of the batch is the acknowledgement of them all.
+Cuts that are wanted while others are on their way are appended in one atomic batch: each is a
+message of its own, and the acknowledgement of the batch is the acknowledgement of them all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from chancery.release.domain.sealing import Cut
 from chancery.release.domain.stages import SOURCE
 
 CUT_TIMEOUT_S = 2.0
-BATCHES_AT_ONCE = 2
 
 
 @dataclass(slots=True)
@@ -38,7 +37,7 @@ class StreamCuts:
 
     def __post_init__(self) -> None:
         """Share what is asked at the same time."""
-        self._publishing = Batches(self._publish, BATCHES_AT_ONCE)
+        self._publishing = Batches(self._publish)
 
     async def publish(self, draft: Draft, *, attempt: int, decided_at: datetime) -> Cut:
         """Publish one acknowledged cut of a draft and return where it is.

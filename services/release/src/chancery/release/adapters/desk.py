@@ -1,6 +1,6 @@
 """The sealing transaction on PostgreSQL: READ COMMITTED, the runs' locks first.
 
-Drafts that come at the same time share one transaction and one commit. Each is judged by itself,
+Drafts that come while a transaction is on its way share the next one. Each is judged by itself,
 from its own run and its own cut. When something is wrong with the whole, everybody gets a
 transaction of their own, so that nobody fails for another's reason.
 """
@@ -29,7 +29,6 @@ from chancery.store.queries import load_queries
 _QUERIES = load_queries("chancery.release")
 _READ_CLOCK = _QUERIES["read_clock"]
 
-TRANSACTIONS_AT_ONCE: Final = 2
 SHARED_MAX: Final = 32
 
 _log = get_logger("chancery.release")
@@ -47,7 +46,7 @@ class PostgresDesk:
 
     def __post_init__(self) -> None:
         """Share what is asked at the same time."""
-        self._sealing = Batches(self._seal, TRANSACTIONS_AT_ONCE, SHARED_MAX)
+        self._sealing = Batches(self._seal, items_max=SHARED_MAX)
         self._clocks = Batches(self._read_clock)
 
     async def clock(self) -> datetime:

@@ -43,7 +43,6 @@ _READ_OVERDUE = _QUERIES["read_overdue_runs"]
 _READ_NEXT_DEADLINE = _QUERIES["read_next_deadline"]
 
 OVERDUE_MAX = 100
-BATCHES_AT_ONCE = 2
 _Name: TypeAlias = tuple[str, str]
 """Tenant and run id."""
 
@@ -72,8 +71,8 @@ class Runs:
 
     def __post_init__(self) -> None:
         """Share what is asked at the same time."""
-        self._reading = Batches(self._read, BATCHES_AT_ONCE)
-        self._proposing = Batches(self._keep_proposed, BATCHES_AT_ONCE)
+        self._reading = Batches(self._read)
+        self._proposing = Batches(self._keep_proposed)
 
     async def read(self, tenant: str, run_id: str) -> Run | None:
         """Return a run, or None."""

@@ -18,8 +18,8 @@ LEFT JOIN LATERAL (
 WHERE l.projection = 'authority';
 
 -- name: read_states_at_cuts
--- As read_states for several read sets at once; then one row for the digest of each cut ($4, $5)
--- that the projection has.
+-- As read_states for several read sets at once, whose columns come as text joined by commas; then
+-- one row for the digest of each cut ($4, $5) that the projection has.
 WITH live AS (
     SELECT l.table_set, c.sequence AS checkpoint
     FROM release.live_set AS l
@@ -30,7 +30,9 @@ SELECT l.checkpoint, clock_timestamp() AS now, NULL::bytea AS digest, r.tenant, 
        a.sequence, a.published, a.frozen, a.event_type, a.event_id, a.payload_sha256,
        a.state::text AS state
 FROM live AS l
-JOIN unnest($1::text[], $2::text[], $3::text[]) AS r (tenant, kind, id) ON true
+JOIN unnest(string_to_array($1::text, ','), string_to_array($2::text, ','),
+        string_to_array($3::text, ','))
+    AS r (tenant, kind, id) ON true
 LEFT JOIN LATERAL (
     SELECT g.sequence, g.published, g.frozen, g.event_type, g.event_id, g.payload_sha256, g.state
     FROM release.aggregate AS g
