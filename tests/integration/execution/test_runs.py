@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chancery.events.run import ProposedQuote, ProposedValue
@@ -160,7 +162,7 @@ async def test_a_gathering_delivered_twice_is_proposed_once(world: World) -> Non
     first = await world.proposed(run)
 
     again = event.envelope.model_copy(update={"time": run.event.envelope.time})
-    await world.publish(event.model_copy(update={"envelope": again}), "gathered")
+    await world.publish(replace(event, envelope=again), "gathered")
     await world.proposed(await asked(world))
 
     assert await world.proposals(run) == [first]

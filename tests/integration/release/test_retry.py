@@ -195,7 +195,7 @@ async def test_a_cancellation_of_an_earlier_generation_ends_no_later_one(
     meant = event_of(data.model_copy(update={"generation": named and 2}), subject=run_id)
     actor = meant.envelope.model_copy(update={"actor": "anna"})
     later = replace(DELIVERY, sequence=told.sequence + 1_000)
-    await cancelled(meant.model_copy(update={"envelope": actor}), later)
+    await cancelled(replace(meant, envelope=actor), later)
 
     assert before == "open"
     assert (await world.ended(run_id)).status == "refused"

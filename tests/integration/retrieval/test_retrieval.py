@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 
 import asyncpg
@@ -133,7 +134,7 @@ async def test_an_admission_delivered_twice_is_gathered_once(desk: Desk, place: 
         (stored,) = [each async for each in read_subject(desk.log.connection, RUNS, admitted)]
         event = decode(stored.payload)
         again = event.envelope.model_copy(update={"id": "again"})
-        await publish(desk.log.connection, admitted, event.model_copy(update={"envelope": again}))
+        await publish(desk.log.connection, admitted, replace(event, envelope=again))
         other = await desk.ask("service reviews", await desk.ready(ref))
 
     gathered = run_subject(TENANT, run, "gathered")

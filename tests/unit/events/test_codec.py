@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeAlias
 
@@ -116,9 +117,8 @@ def test_an_event_above_the_bound_is_refused_when_written() -> None:
         revision=1, content_sha256="a" * 64, media_type="text/plain", size_bytes=1
     )
     event = wrap(data)
-    wide = event.model_copy(
-        update={"envelope": event.envelope.model_copy(update={"correlationid": "x" * 300_000})}
-    )
+    envelope = event.envelope.model_copy(update={"correlationid": "x" * 300_000})
+    wide = replace(event, envelope=envelope)
 
     with pytest.raises(UndecodableEvent) as caught:
         encode(wide)

@@ -5,6 +5,7 @@ Source: CloudEvents 1.0.2, section "Context Attributes"; NATS protocol binding, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Literal
 
@@ -107,10 +108,9 @@ class Envelope(BaseModel):
     requestsha256: Sha256 | None = None
 
 
-class Event(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Event:
     """An envelope with its decoded data; `data` is the newest version of its type."""
-
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
     envelope: Envelope
     data: EventData
