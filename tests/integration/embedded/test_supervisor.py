@@ -97,11 +97,12 @@ async def test_five_deaths_without_being_ready_end_it_and_the_others_stop(tmp_pa
 
 async def test_a_child_that_dies_now_and_then_is_not_given_up(tmp_path: Path) -> None:
     rare = Limits(
-        ready_within_s=1.5,
+        ready_within_s=2.5,
         poll_s=0.01,
-        backoff_first_s=0.1,
-        backoff_last_s=0.1,
+        backoff_first_s=0.15,
+        backoff_last_s=0.15,
         deaths_window_s=0.2,
+        deaths_max=3,
     )
     said: list[str] = []
 

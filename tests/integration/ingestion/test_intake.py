@@ -46,7 +46,7 @@ from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import random_id
 from chancery.store.blobs import open_blobs, upload_place
 from chancery.testkit.nats import NatsAccess
-from chancery.testkit.waiting import eventually
+from chancery.testkit.waiting import WITHIN_S, eventually
 from tests.integration.ingestion.harness import ADMIN, TOKEN_KEY
 
 pytestmark = pytest.mark.integration
@@ -91,7 +91,7 @@ async def command(access: NatsAccess, verb: str, body: Message) -> None:
     async def sent() -> bool:
         try:
             await ask(
-                gateway, command_subject("ingestion", verb), request, commands.Outcome, timeout_s=5
+                gateway, command_subject("ingestion", verb), request, commands.Outcome, timeout_s=20
             )
         except Exception:  # noqa: BLE001 - it has not started yet.
             return False
@@ -149,7 +149,7 @@ def event_of(event_id: str, type_: str, data: Mapping[str, object]) -> dict[str,
 async def submit(client: Client, event: Mapping[str, Any], principal: str = "desk") -> int:
     """Publish with an acknowledgement and return the sequence."""
     subject = intake_subject(TENANT, principal, event["type"])
-    reply = await client.request(subject, json.dumps(event).encode(), timeout=5)
+    reply = await client.request(subject, json.dumps(event).encode(), timeout=20)
     return json.loads(reply.data)["seq"]
 
 
@@ -366,7 +366,7 @@ async def test_adding_a_producer_again_ends_the_login_before(
     async with client_of(again, []) as client:
         assert client.is_connected
     with pytest.raises(nats.errors.Error, match="Authorization"):
-        async with asyncio.timeout(5), client_of(desk, []):
+        async with asyncio.timeout(WITHIN_S), client_of(desk, []):
             pass
     assert desk.url not in repr(desk)
     assert (nats_folder / "users.json").stat().st_mode & 0o777 == 0o600

@@ -183,7 +183,7 @@ class Rounds:
         if self.source not in self.world.sources:
             await self.publish()
         sequence = await self.append(ref, SourceGranted(grantee=READER))
-        await self.world.parts.authority.position.wait(sequence, timeout_s=10)
+        await self.world.parts.authority.position.wait(sequence, timeout_s=30)
 
     async def publish(self) -> Published:
         """Publish the next revision of the restricted source."""

@@ -112,7 +112,7 @@ async def test_a_queue_that_can_be_folded_in_part_stays_whole(
         world.bus,
         Outgoing(subject=source.ref.subject(TENANT), payload=b"{", message_id="broken"),
     )
-    await world.parts.authority.position.wait(last + 1, timeout_s=10)
+    await world.parts.authority.position.wait(last + 1, timeout_s=30)
     monkeypatch.setattr(authority_fold, "decode", NewerBuild(authority_fold.decode))
 
     assert await drain_now(world) == 0
@@ -123,7 +123,7 @@ async def test_a_queue_that_can_be_folded_in_part_stays_whole(
 async def test_what_the_database_refuses_stays_frozen(world: World) -> None:
     await world.append(POISONED, DECLARED)
     last = await world.append(POISONED, POISON)
-    await world.parts.authority.position.wait(last, timeout_s=10)
+    await world.parts.authority.position.wait(last, timeout_s=30)
 
     assert await drain_now(world) == 0
     assert await queue_of(world.database) == ["not_storable"]

@@ -213,7 +213,7 @@ async def test_a_key_may_be_gone_when_a_source_of_it_was_erased(lab: Lab) -> Non
     erased = b'{"specversion":"1.0","id":"x1","type":"chancery.source.erased.v1","data":{}}'
     outgoing = Outgoing(subject=lab.source.ref.subject(TENANT), payload=erased, message_id="x1")
     sequence = (await publish_message(lab.world.bus, outgoing)).sequence
-    await lab.world.parts.authority.position.wait(sequence, timeout_s=10)
+    await lab.world.parts.authority.position.wait(sequence, timeout_s=30)
     found = await lab.damaged("release_key", statement)
 
     assert "key_missing" not in found.codes

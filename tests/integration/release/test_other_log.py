@@ -47,7 +47,7 @@ READER = "bert"
 
 async def project(bus: Connection, database: Database, last: int) -> None:
     async with running(projector(bus, database)) as subject:
-        await subject.position.wait(last, timeout_s=10)
+        await subject.position.wait(last, timeout_s=30)
 
 
 @pytest.mark.req("EV-5", "EV-10")
@@ -128,7 +128,7 @@ async def revoke_on_a_shorter_log(server: Nats, world: World, run_id: str) -> No
     last = 0
     for number in range(5):
         last = await insist(world, principal_ref("p9"), GroupJoined(group=f"g{number}"))
-    await world.parts.authority.position.wait(last, timeout_s=10)
+    await world.parts.authority.position.wait(last, timeout_s=30)
     await eventually(lambda: _is(world, run_id, "sealed"), 10)
     server.restore()
     revoked = SourceGrantRevoked(grantee=READER)

@@ -121,12 +121,12 @@ async def test_dropping_the_projection_and_replaying_gives_the_same_rows_and_dig
     async with provisioned(nats_url) as bus:
         last = await fill(bus)
         async with running(projector(bus, database)) as live:
-            await live.position.wait(last, timeout_s=10)
+            await live.position.wait(last, timeout_s=30)
         before = await dump(database)
 
         await forget(database)
         async with running(projector(bus, database)) as rebuilt:
-            await rebuilt.position.wait(last, timeout_s=10)
+            await rebuilt.position.wait(last, timeout_s=30)
 
         assert len(before[0]) == 21
         assert await dump(database) == before
@@ -139,16 +139,16 @@ async def test_a_restarted_projection_goes_on_where_it_stopped(
     async with provisioned(nats_url) as bus:
         last = await fill(bus, 3)
         async with running(projector(bus, database)) as first:
-            await first.position.wait(last, timeout_s=10)
+            await first.position.wait(last, timeout_s=30)
         last = await append(bus, principal_ref("p0"), MemberAdded(workspace_id="w", role="admin"))
 
         async with running(projector(bus, database)) as second:
-            await second.position.wait(last, timeout_s=10)
+            await second.position.wait(last, timeout_s=30)
 
         rows, digest = await dump(database)
         await forget(database)
         async with running(projector(bus, database)) as replayed:
-            await replayed.position.wait(last, timeout_s=10)
+            await replayed.position.wait(last, timeout_s=30)
         assert await dump(database) == (rows, digest)
 
 
@@ -172,7 +172,7 @@ async def test_an_event_of_a_newer_version_freezes_its_aggregate_and_only_that(
         last = await append(bus, other, MemberAdded(workspace_id="w", role="reader"))
 
         async with running(projector(bus, database)) as subject:
-            await subject.position.wait(last, timeout_s=10)
+            await subject.position.wait(last, timeout_s=30)
 
         async with connect_database(database.superuser_dsn, name="test") as db:
             rows = await db.fetch("SELECT id, sequence, frozen, state FROM release.aggregate")
@@ -193,7 +193,7 @@ async def test_a_recreated_log_is_refused_with_a_sentence(
     async with provisioned(nats_url) as bus:
         last = await fill(bus, 2)
         async with running(projector(bus, database)) as subject:
-            await subject.position.wait(last, timeout_s=10)
+            await subject.position.wait(last, timeout_s=30)
         await bus.jetstream.delete_stream(AUTHORITY)
         await apply(bus)
 
@@ -211,14 +211,14 @@ async def test_a_second_projector_stands_by_and_takes_over(
         last = await fill(bus, 2)
         second = projector(bus, database)
         async with running(projector(bus, database)) as first:
-            await first.position.wait(last, timeout_s=10)
+            await first.position.wait(last, timeout_s=30)
             async with asyncio.TaskGroup() as tasks:
                 task = tasks.create_task(second.run())
-                await second.position.wait(last, timeout_s=10)
+                await second.position.wait(last, timeout_s=30)
                 last = await append(
                     bus, principal_ref("p0"), MemberAdded(workspace_id="w", role="admin")
                 )
-                await second.position.wait(last, timeout_s=10)
+                await second.position.wait(last, timeout_s=30)
                 was_writer = second.is_writer
                 task.cancel()
         async with running(second):
@@ -226,7 +226,7 @@ async def test_a_second_projector_stands_by_and_takes_over(
             last = await append(
                 bus, principal_ref("p1"), MemberAdded(workspace_id="w", role="admin")
             )
-            await second.position.wait(last, timeout_s=10)
+            await second.position.wait(last, timeout_s=30)
 
         assert first.is_writer is False
         assert was_writer is False
@@ -247,10 +247,10 @@ async def test_either_end_of_the_log_lies_above_what_was_acknowledged(
         assert leader == acknowledged
         assert (fence, chosen) == (acknowledged + 1, acknowledged + 1)
         async with running(projector(bus, database)) as subject:
-            await subject.position.wait(fence, timeout_s=10)
+            await subject.position.wait(fence, timeout_s=30)
         rows, digest = await dump(database)
         await forget(database)
         await raise_fence(bus, clock)
         async with running(projector(bus, database)) as again:
-            await again.position.wait(fence + 1, timeout_s=10)
+            await again.position.wait(fence + 1, timeout_s=30)
         assert await dump(database) == (rows, digest)

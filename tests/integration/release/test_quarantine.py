@@ -141,7 +141,7 @@ async def test_a_frozen_aggregate_is_drained_on_an_operators_wish(
 ) -> None:
     source = await world.publish_source("handbook", TEXT)
     last = await from_the_future(world, "handbook")
-    await world.parts.authority.position.wait(last, timeout_s=10)
+    await world.parts.authority.position.wait(last, timeout_s=30)
     (entry,) = await find(world, consumer="release-authority")
     assert (await retry(world, entry)).outcome == "parked"
     assert len(await queue_of(world.database)) == 1
@@ -157,7 +157,7 @@ async def test_a_frozen_aggregate_is_drained_on_an_operators_wish(
 async def test_what_a_projection_keeps_back_is_never_discarded(world: World) -> None:
     await quarantined_first(world)
     last = await from_the_future(world, "handbook")
-    await world.parts.authority.position.wait(last, timeout_s=10)
+    await world.parts.authority.position.wait(last, timeout_s=30)
     entries = await find(world)
     codes: list[str] = []
     for entry in entries:

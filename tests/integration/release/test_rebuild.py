@@ -207,7 +207,7 @@ async def test_the_rebuilt_rows_equal_the_live_ones(world: World) -> None:
     await raise_fence(world.bus, SystemClock())
     await world.append(principal_ref("carl"), MemberAdded(workspace_id="x", role="reader"))
     end = await raise_fence(world.bus, SystemClock())
-    await world.parts.authority.position.wait(end, timeout_s=10)
+    await world.parts.authority.position.wait(end, timeout_s=30)
 
     rebuilt = await authority(world.bus, world.database).rebuild(lambda _: None)
     await index(world.bus, world.database).rebuild(lambda _: None)
@@ -262,7 +262,7 @@ async def test_a_set_with_another_digest_never_goes_live(world: World) -> None:
 
     assert (1, True) in await sets_of(world.database)
     last = await world.append(principal_ref("carl"), MemberAdded(workspace_id="x", role="reader"))
-    await world.parts.authority.position.wait(last, timeout_s=5)
+    await world.parts.authority.position.wait(last, timeout_s=30)
 
 
 async def test_there_is_nothing_to_switch_to_before_a_rebuild(world: World) -> None:

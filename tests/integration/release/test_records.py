@@ -174,7 +174,7 @@ async def test_no_policy_rewrites_what_was_published_or_sealed(world: World) -> 
             policy_ref(WORKSPACE),
             PolicyRevised(policy_revision=revision, modes=("rag",), language="de"),
         )
-    await world.parts.authority.position.wait(last, timeout_s=10)
+    await world.parts.authority.position.wait(last, timeout_s=30)
 
     assert await history_of(world, source.ref.subject(TENANT)) == history
     assert await world.document("answer", run_id) == answer

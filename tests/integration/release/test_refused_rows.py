@@ -95,7 +95,7 @@ async def test_a_subject_that_no_id_can_name_is_quarantined(world: World) -> Non
         principal_ref("bert"), MemberAdded(workspace_id="other", role="reader")
     )
 
-    await world.parts.authority.position.wait(last, timeout_s=10)
+    await world.parts.authority.position.wait(last, timeout_s=30)
 
     assert await quarantined(world.database) == [("authority.acme.source.x\\xe9", "invalid_event")]
 
@@ -126,7 +126,7 @@ async def test_a_replay_refuses_the_same_event_wherever_it_stands_in_a_batch(
         last = await append(bus, principal_ref("p7"), late)
 
         async with running(projector(bus, database)) as subject:
-            await subject.position.wait(last, timeout_s=10)
+            await subject.position.wait(last, timeout_s=30)
 
         async with connect_database(database.superuser_dsn, name="test") as db:
             rows = await db.fetch("SELECT id, state FROM release.aggregate WHERE frozen")
@@ -147,7 +147,7 @@ async def test_a_rebuild_refuses_the_same_event_and_goes_on(
         late = MemberAdded(workspace_id="late", role="reader")
         last = await append(bus, principal_ref("p7"), late)
         async with running(projector(bus, database)) as subject:
-            await subject.position.wait(last, timeout_s=10)
+            await subject.position.wait(last, timeout_s=30)
 
         rebuilt = await authority(bus, database).rebuild(lambda _: None)
 

@@ -266,7 +266,7 @@ async def test_a_thousand_decisions_are_derived_again_from_the_log_alone(
 
     rebuilt = await authority(world.bus, world.database).rebuild(lambda _: None)
     await index(world.bus, world.database).rebuild(lambda _: None)
-    await world.parts.authority.position.wait(rebuilt.mark.sequence, timeout_s=10)
+    await world.parts.authority.position.wait(rebuilt.mark.sequence, timeout_s=30)
     assert await rows_of(world.database, 2) == await rows_of(world.database, 1)
     assert rebuilt.mark.digest == replay.mark.digest
     assert (await authority(world.bus, world.database).switch()).digest == replay.mark.digest

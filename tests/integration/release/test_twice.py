@@ -133,7 +133,7 @@ async def test_a_revocation_between_a_fence_and_a_new_waiter_is_not_overlooked(
     joining = JoiningBarrier(fence.read_end, position, sent=fence.stored)
     async with asyncio.TaskGroup() as tasks:
         early = tasks.create_task(barrier.pass_through())
-        await position.wait(await fence.stored, timeout_s=10)
+        await position.wait(await fence.stored, timeout_s=30)
         async with paused_projection(world.database):
             revoked_at = await world.append(source.ref, SourceGrantRevoked(grantee=READER))
             late = tasks.create_task(read_behind(world, barrier, run_id))
@@ -286,7 +286,7 @@ async def test_two_processes_share_the_work_and_one_takes_over(
         await first_lives.aclose()
         await eventually(lambda: second.parts.authority.is_writer, 10)
         last = await second.append(principal_ref("dora"), GroupJoined(group="staff"))
-        await second.parts.authority.position.wait(last, timeout_s=10)
+        await second.parts.authority.position.wait(last, timeout_s=30)
         await second.withdraw("handbook")
         later = [(await second.document("answer", run_id)).status for run_id in runs]
 

@@ -90,7 +90,7 @@ async def write_newest(world: World, source: Published) -> None:
     await world.append(source.ref, SourceGranted(grantee="dora"))
     await world.append(source.ref, SourceGranted(grantee="carl"))
     last = await world.append(source.ref, SourceGrantRevoked(grantee="dora"))
-    await world.parts.authority.position.wait(last, timeout_s=10)
+    await world.parts.authority.position.wait(last, timeout_s=30)
 
 
 @pytest.mark.req("EV-4", "EV-5")
@@ -109,7 +109,7 @@ async def test_a_log_of_mixed_versions_gives_the_same_state_and_decisions(
     await world.propose(admitted, mixed.quote(QUOTE))
     answer = await world.ended(run_id, who=READER)
     rebuilt = await authority(world.bus, world.database).rebuild(lambda _: None)
-    await world.parts.authority.position.wait(rebuilt.mark.sequence, timeout_s=10)
+    await world.parts.authority.position.wait(rebuilt.mark.sequence, timeout_s=30)
 
     before = await state_of(world.database, newest)
     assert before == (False, (await state_of(world.database, mixed))[1])
@@ -122,7 +122,7 @@ async def test_a_log_of_mixed_versions_gives_the_same_state_and_decisions(
 async def test_a_build_without_the_upcaster_denies_instead_of_guessing(world: World) -> None:
     source = await world.publish_source("mixed", TEXT, visibility="restricted")
     last = await append_older(world, source, GrantedOnce(who=READER))
-    await world.parts.authority.position.wait(last, timeout_s=10)
+    await world.parts.authority.position.wait(last, timeout_s=30)
 
     run_id = await world.ask(who=READER, sources=("mixed",))
 

@@ -88,7 +88,7 @@ async def served(connection: Connection, subject: str) -> None:
 
     async def is_served() -> bool:
         try:
-            await connection.request(subject, b"", timeout_s=5)
+            await connection.request(subject, b"", timeout_s=20)
         except Unavailable:
             return False
         return True
@@ -112,7 +112,7 @@ async def is_ready(service: Service) -> bool:
 def get(port: int, path: str) -> tuple[int, str]:
     """Return status and body of a GET on the management port."""
     try:
-        with urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+        with urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
             return answer.status, answer.read().decode()
     except HTTPError as error:
         with error:

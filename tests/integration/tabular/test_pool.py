@@ -22,6 +22,7 @@ from chancery.tabular.process import WorkerProcess
 from chancery.tabular.schema import ColumnDeclaration, TableSchema
 from chancery.tabular.snapshot import Snapshot, convert_csv
 from chancery.tabular.values import display
+from chancery.testkit.waiting import WITHIN_S
 
 CSV = b"""id,region,amount,cost,weight,day,moment
 1,north,1250,7.50,0.5,2024-01-31,2024-01-31T10:00:00Z
@@ -245,7 +246,7 @@ async def test_a_cancelled_query_ends_its_process(orders: Table) -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.5):
                 await pool.query(SLOW, [table])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WITHIN_S):
             after = await pool.query("select count(*) from orders", [table])
 
     assert after.rows == (("3000",),)
@@ -339,7 +340,7 @@ def ask_directly(worker: WorkerProcess, planned: Plan, table: Table) -> list[byt
 def test_a_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHANCERY_SIGNING_KEY", "a-secret")
     worker = WorkerProcess()
-    deadline, environment = time.monotonic() + 5, b""
+    deadline, environment = time.monotonic() + WITHIN_S, b""
     try:
         while not environment and time.monotonic() < deadline:
             environment = Path(f"/proc/{worker.pid}/environ").read_bytes()

@@ -45,7 +45,7 @@ async def test_the_next_waits_until_enough_is_free() -> None:
             async with asyncio.timeout(0.01), budget.share():
                 pass
         first.shrink(5)
-        async with asyncio.timeout(1), budget.share() as third:
+        async with asyncio.timeout(10), budget.share() as third:
             assert (third.size_bytes, budget.free_bytes) == (10, 0)
 
     assert budget.free_bytes == 25

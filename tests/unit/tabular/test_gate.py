@@ -149,13 +149,13 @@ def test_tables_are_those_that_no_cte_defines() -> None:
 
 @pytest.mark.parametrize("opening", ["(", "f(", "[", "{'a':", "case when ", "not ", "- ", "-+"])
 def test_hostile_nesting_is_refused_quickly(opening: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
 
     for length in (1_200, SQL_BYTES_MAX - 10):
         with pytest.raises(Rejected):
             gate("select " + (opening * SQL_BYTES_MAX)[:length])
 
-    assert time.monotonic() - started < 3
+    assert time.process_time() - started < 3
 
 
 FRAGMENTS = (
