@@ -67,6 +67,17 @@ class System:
         except (FileNotFoundError, IndexError, psutil.NoSuchProcess):
             return None
 
+    @contextmanager
+    def paused(self, name: str) -> Generator[None]:
+        """Let a service do nothing until the end of the block: what waits for it stays open."""
+        process = self.child(name)
+        assert process is not None
+        process.suspend()
+        try:
+            yield
+        finally:
+            process.resume()
+
     def children(self) -> list[psutil.Process]:
         """Return every process below the supervisor."""
         return psutil.Process(self.supervisor.pid).children(recursive=True)

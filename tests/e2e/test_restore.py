@@ -41,16 +41,16 @@ def test_a_lost_database_is_found_and_restored_on_one_machine(tmp_path: Path) ->
     lost = moved(tmp_path / "first", tmp_path / "lost")
     second = moved(tmp_path / "first", tmp_path / "second")
     restored = command(["restore", kept, "--data-dir", str(second)])
+    assert restored.returncode == 0, restored.stdout + restored.stderr
     with running(lost) as system:
         found = command(["fsck", "--data-dir", str(system.folder), "--json"])
     with running(second) as system:
         examined = command(["fsck", "--deep", "--data-dir", str(system.folder)])
+        assert examined.returncode == 0, examined.stdout + examined.stderr
         done(system, "verify", answer["run_id"])
 
     assert (while_running.returncode, not_empty.returncode) == (1, 1)
     assert "in use" in while_running.stderr
     assert "move that folder away" in not_empty.stderr
-    assert restored.returncode == 0, restored.stderr
     assert found.returncode == 1
     assert [each["code"] for each in json.loads(found.stdout)["findings"]] == ["release_missing"]
-    assert examined.returncode == 0, examined.stdout
