@@ -77,6 +77,7 @@ from tests.integration.release.published import Published
 __all__ = ("TENANT", "World", "caller", "event_of", "parse", "request_of")
 
 WORKSPACE = "legal"
+FOLDED = "SELECT (SELECT max(sequence) FROM release.checkpoint WHERE projection = $1)"
 
 _M = TypeVar("_M", bound=Message)
 _JSON: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
@@ -189,16 +190,17 @@ class World:
         subject = index_subject(TENANT, ref.kind, ref.id)
         published = await publish(self.bus, subject, event_of(data, subject=ref.id))
 
-        async def is_folded() -> bool:
-            return await self.folded("index") >= published.sequence
+        await self.until_folded("index", published.sequence)
 
-        await eventually(is_folded)
+    async def until_folded(self, projection: str, sequence: int) -> None:
+        """Wait until a projection has come so far in the database."""
+        async with connect_database(self.database.superuser_dsn, name="test") as db:
+            await eventually(lambda: db.fetchval(f"{FOLDED} >= $2", projection, sequence))
 
     async def folded(self, projection: str) -> int:
         """Return how far a projection has come in the database."""
         async with connect_database(self.database.superuser_dsn, name="test") as db:
-            query = "SELECT max(sequence) FROM release.checkpoint WHERE projection = $1"
-            return await db.fetchval(query, projection)
+            return await db.fetchval(FOLDED, projection)
 
     async def withdraw(self, source_id: str) -> int:
         """Withdraw a source."""
