@@ -103,14 +103,19 @@ async def moving(world: World, sources: list[Published]) -> AsyncGenerator[None]
     """Take the reader's grants away and give them back, all the time."""
     done = asyncio.Event()
 
+    async def stay() -> None:
+        """Leave it as it is long enough for some runs to be decided."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await done.wait()
+
     async def move(source: Published) -> None:
         while not done.is_set():
             await world.append(source.ref, SourceGrantRevoked(grantee=READER))
             await world.append(principal_ref("dora"), GroupJoined(group=random_id()))
+            await stay()
             await world.append(source.ref, SourceGranted(grantee=READER))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(0.05):
-                    await done.wait()
+            await stay()
 
     async with asyncio.TaskGroup() as tasks:
         for source in sources:
