@@ -46,7 +46,7 @@ test: setup ## run every test but chaos and bench
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTED)
 
 chaos: setup ## run the tests that kill, pause and partition parts
-	@$(BIN)/python -m pytest -q -n $(WORKERS) tests/chaos
+	@$(BIN)/python -m pytest -q -n 2 tests/chaos
 
 bench: setup ## measure speed and memory; writes JSON to bench-results
 	@$(BIN)/python -m tests.bench
