@@ -23,7 +23,16 @@ from opentelemetry.sdk.trace.export import (
     SpanExporter,
     SpanExportResult,
 )
-from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+)
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from chancery.kernel.canonical import canonical_bytes
@@ -50,10 +59,10 @@ _FLUSH_MS: Final = 3000
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """One service's tracer and what sends its spans."""
+    """One service's tracer and what sends its spans; without an exporter there is no tracer."""
 
     provider: TracerProvider
-    tracer: Tracer
+    tracer: Tracer | None
     closed: Event = field(default_factory=Event)
 
     def close(self) -> None:
@@ -73,7 +82,8 @@ def create_telemetry(service: str, settings: ServiceSettings) -> Telemetry:
         provider.add_span_processor(SimpleSpanProcessor(exporter))
     if settings.otlp_endpoint:
         provider.add_span_processor(BatchSpanProcessor(_otlp_exporter(settings.otlp_endpoint)))
-    return Telemetry(provider=provider, tracer=provider.get_tracer("chancery"))
+    is_seen = settings.spans_file is not None or bool(settings.otlp_endpoint)
+    return Telemetry(provider, provider.get_tracer("chancery") if is_seen else None)
 
 
 def _otlp_exporter(endpoint: str) -> SpanExporter:
@@ -86,7 +96,7 @@ def _otlp_exporter(endpoint: str) -> SpanExporter:
 
 
 _current: ContextVar[Telemetry | None] = ContextVar("chancery_telemetry", default=None)
-_IDLE: Final = TracerProvider(shutdown_on_exit=False).get_tracer("chancery")
+_IDS: Final = RandomIdGenerator()
 
 
 def use(telemetry: Telemetry) -> None:
@@ -94,9 +104,19 @@ def use(telemetry: Telemetry) -> None:
     _current.set(telemetry)
 
 
-def _tracer() -> Tracer:
+def _tracer() -> Tracer | None:
+    """Return the tracer in use, or None when nobody would ever see its spans."""
     used = _current.get()
-    return _IDLE if used is None or used.closed.is_set() else used.tracer
+    return None if used is None or used.closed.is_set() else used.tracer
+
+
+def _unrecorded(context: Context | None) -> Span:
+    """Return a span that is nothing but its ids, below the current one or that of a context."""
+    above = trace.get_current_span(context).get_span_context()
+    trace_id = above.trace_id if above.is_valid else _IDS.generate_trace_id()
+    flags = above.trace_flags if above.is_valid else TraceFlags(TraceFlags.SAMPLED)
+    span_id = _IDS.generate_span_id()
+    return NonRecordingSpan(SpanContext(trace_id, span_id, is_remote=False, trace_flags=flags))
 
 
 @contextmanager
@@ -111,8 +131,14 @@ def span(
 
     An error is recorded by its type and code only.
     """
-    tracer = _tracer()
     context = context_of(parent) if parent is not None else None
+    tracer = _tracer()
+    if tracer is None:
+        with trace.use_span(
+            _unrecorded(context), record_exception=False, set_status_on_exception=False
+        ) as opened:
+            yield opened
+        return
     with tracer.start_as_current_span(
         name,
         context=context,
@@ -141,10 +167,11 @@ def current_traceparent() -> str | None:
 
 
 def traceparent_of(opened: Span) -> str | None:
-    """Return a span's traceparent, or None when it has no valid ids."""
-    carrier: dict[str, str] = {}
-    _PROPAGATOR.inject(carrier, trace.set_span_in_context(opened))
-    return carrier.get("traceparent")
+    """Return a span's traceparent (W3C Trace Context, section 3.2), or None without valid ids."""
+    found = opened.get_span_context()
+    if not found.is_valid:
+        return None
+    return f"00-{found.trace_id:032x}-{found.span_id:016x}-{found.trace_flags:02x}"
 
 
 def current_trace_id() -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
+from chancery.authority.names import AggregateRef
 from chancery.bus.connection import Connection
 from chancery.bus.load import message_at
 from chancery.bus.publish import Outgoing, Published, publish_atomic
@@ -26,6 +28,7 @@ from chancery.release.domain.sealing import Cut
 from chancery.release.domain.stages import SOURCE
 
 CUT_TIMEOUT_S = 2.0
+NAMES_REMEMBERED = 2048
 
 
 @dataclass(slots=True)
@@ -70,7 +73,7 @@ def _event(draft: Draft, attempt: int, decided_at: datetime) -> Event:
         run_id=run.run_id,
         generation=run.generation,
         attempt=attempt,
-        read_set=tuple(AggregateName(kind=ref.kind, id=ref.id) for ref in draft.read_set),
+        read_set=tuple(map(_name, draft.read_set)),
         core_sha256=draft.core_sha256,
         decided_at=decided_at,
     )
@@ -85,3 +88,9 @@ def _event(draft: Draft, attempt: int, decided_at: datetime) -> Event:
         traceparent=run.traceparent,
     )
     return Event(envelope=envelope, data=data)
+
+
+@lru_cache(maxsize=NAMES_REMEMBERED)
+def _name(ref: AggregateRef) -> AggregateName:
+    """Check and build a name once: many cuts name the same aggregates."""
+    return AggregateName(kind=ref.kind, id=ref.id)

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias
 
-from chancery.attest.sealing import KEY_BYTES, Place, ReleaseKey, seal
+from chancery.attest.sealing import KEY_BYTES, Place, ReleaseKey, seal_each
 from chancery.attest.signing import SigningKey
 from chancery.events.codec import encode
 from chancery.events.envelope import Envelope, Event
@@ -126,6 +126,9 @@ def sealed_rows(draft: Draft, decided: Decided, key: SigningKey, locked: LockedR
     receipt_sha256 = sha256_hex(receipt_data)
     frame_number = locked.events + 1
     contents = _contents(draft, receipt, receipt_sha256, frame_number)
+    ciphertexts = seal_each(
+        keys, ((place_of(draft, kind, number), data) for kind, number, data in contents)
+    )
     return SealedRows(
         draft=draft,
         decided=decided,
@@ -135,8 +138,8 @@ def sealed_rows(draft: Draft, decided: Decided, key: SigningKey, locked: LockedR
         signature=key.sign(receipt_sha256),
         keys=keys,
         contents=tuple(
-            ContentRow(kind, number, seal(keys, place_of(draft, kind, number), data))
-            for kind, number, data in contents
+            ContentRow(kind, number, ciphertext)
+            for (kind, number, _), ciphertext in zip(contents, ciphertexts, strict=True)
         ),
         frame_number=frame_number,
         event=_event(draft, receipt, receipt_sha256),
