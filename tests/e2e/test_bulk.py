@@ -43,12 +43,17 @@ def _publisher(system: System, world: World) -> dict[str, str]:
 
 
 def _publishing(system: System, world: World, folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, "publish", str(folder), "-w", world.id, "--json"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **_publisher(system, world)},
-    )
+    # A test run in the background of a shell ignores Ctrl-C, and so would the command.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [*COMMAND, "publish", str(folder), "-w", world.id, "--json"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **_publisher(system, world)},
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _publish(system: System, world: World, folder: Path) -> tuple[int, Summary]:

@@ -342,6 +342,6 @@ def _unhashed(answer: tuple[int, str]) -> tuple[int, str]:
 async def _views(client: Chancery, world: World, question: str) -> list[str]:
     handle = await client.ask(world.id, Ask(question=question))
     told = [await read(client, world, f"/v1/runs/{handle.run_id}{view}") for view in VIEWS]
-    # What is only told of a stage may arrive beside its outcome: the order of events is open.
+    # What is only told of a stage may arrive beside its outcome, or too late to be told at all.
     frames = re.sub(r"id: ~\.\d+\n", "", told.pop()).split("\n\n")
-    return [*told, *sorted(frames)]
+    return [*told, *sorted(each for each in frames if "event: activity" not in each)]
