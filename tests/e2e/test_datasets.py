@@ -75,6 +75,7 @@ class Reply(BaseModel):
         offset: int
         limit: int
         next_offset: int | None
+        ended_by: str | None
 
     columns: list[Column]
     rows: list[list[str | None]]
@@ -268,6 +269,22 @@ async def test_pages_make_up_the_result_and_say_what_they_are_of(world: World) -
         ]
         assert each.provenance["engine"].startswith("duckdb ")
         assert each.provenance["sql"].startswith("SELECT")
+
+
+@pytest.mark.req("CR-23")
+async def test_the_last_page_that_may_be_asked_for_names_no_further_one(world: World) -> None:
+    rows = "".join(f"{number}\n" for number in range(10_101))
+    await publish(world, "long", f"n\n{rows}".encode(), "text/csv", Table(title="Long"))
+    sql = "SELECT n FROM long ORDER BY n"
+
+    before = await ask_sql(world.reader, world, sql, offset=9_950)
+    last = await ask_sql(world.reader, world, sql, offset=before.page.next_offset or 0)
+    rest = await ask_sql(world.reader, world, f"{sql} OFFSET 10050")
+
+    assert (before.page.next_offset, before.page.ended_by) == (10_000, None)
+    assert (last.rows[0], last.truncated) == (["10000"], True)
+    assert (last.page.next_offset, last.page.ended_by) == (None, "offset_max")
+    assert rest.rows == [[str(number)] for number in range(10_050, 10_100)]
 
 
 @pytest.mark.req("CR-11")

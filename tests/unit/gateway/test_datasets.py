@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chancery.events import commands, queries
+from chancery.gateway.handlers import appending
+from chancery.kernel.canonical import sha256_hex
 from tests.unit.gateway.fakes import World
 
 DATASET = "/v1/workspaces/w/datasets/orders"
@@ -125,3 +127,40 @@ async def test_a_misspelled_policy_is_refused_and_not_ignored(
 
     assert response.status_code == (200 if field is None else 422)
     assert response.json().get("field") == field
+
+
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize(
+    ("serving", "added", "status", "code"),
+    [
+        ({}, b"id\n2\n", 201, None),
+        ({}, b"id\n22\n", 413, "append_too_large"),
+        ({"state": "excluded"}, b"id\n2\n", 422, "append_to_withdrawn"),
+        ({"media_type": "application/pdf"}, b"id\n2\n", 422, "append_not_csv"),
+    ],
+    ids=["as long as it may be", "one byte longer", "withdrawn", "not CSV"],
+)
+async def test_what_cannot_be_appended_to_is_refused_by_its_code(
+    monkeypatch: pytest.MonkeyPatch,
+    serving: dict[str, str],
+    added: bytes,
+    status: int,
+    code: str | None,
+) -> None:
+    base = b"id\n1\n"
+    monkeypatch.setattr(appending, "APPENDED_BYTES_MAX", len(base) + len(b"id\n2\n"))
+    world = World()
+    await world.blobs.put("default", base)
+    pinned = PINNED.model_copy(update={"content_sha256": sha256_hex(base), **serving})
+    world.owners.answers["query.release.authorise.v1"] = pinned
+    permitted = commands.Outcome(sequence=1, changed=False)
+    world.owners.answers["query.ingestion.upload-permission.v1"] = permitted
+    world.owners.answers["command.ingestion.publish-snapshot.v1"] = OUTCOME
+
+    async with world.client() as client:
+        response = await client.post(
+            f"{DATASET}/snapshots?mode=append", content=added, headers={"Content-Type": "text/csv"}
+        )
+
+    told = response.json()
+    assert (response.status_code, told.get("code")) == (status, code)

@@ -7,8 +7,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "sql.md").read_text()
-SOURCES = ("libs/tabular/src", "services/execution/src", "services/indexing/src")
-OWN_CODE = re.compile(r'"((?:sql|csv|parquet|xlsx|dataset|preview|policy|measure)_[a-z_]+)"')
+SOURCES = (
+    "libs/tabular/src",
+    "services/execution/src",
+    "services/indexing/src",
+    "services/gateway/src",
+    "services/ingestion/src",
+)
+OWN_CODE = re.compile(r'"((?:append|sql|csv|parquet|xlsx|dataset|preview|policy|measure)_[a-z_]+)"')
 MADE_CODE = re.compile(r'f"\{(?:file_format|found)\}_([a-z_]+)"')
 DECLARATION_CODES = ("unknown_column", "invalid_column_type", "invalid_measure")
 FORMATS = ("csv", "parquet", "xlsx")

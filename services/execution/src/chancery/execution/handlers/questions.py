@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from chancery.events.queries import (
+    QUERY_OFFSET_MAX,
     ColumnSummary,
     DatasetSchema,
     PinnedRevision,
@@ -229,7 +230,7 @@ def _result(preview: Preview, used: Sequence[PinnedRevision], page: Page) -> Jso
         "page": {
             "offset": page.offset,
             "limit": page.limit,
-            "next_offset": _next_offset(preview),
+            **_following(preview),
         },
         "preview_sha256": preview.preview_sha256,
         "verified_answer": False,
@@ -241,11 +242,16 @@ def _result(preview: Preview, used: Sequence[PinnedRevision], page: Page) -> Jso
     }
 
 
-def _next_offset(preview: Preview) -> int | None:
-    """Return where the next page starts; a row that no page can carry is where pages end."""
-    if not preview.truncated or not preview.rows:
-        return None
-    return preview.offset + len(preview.rows)
+def _following(preview: Preview) -> Mapping[str, Json]:
+    """Return where the next page starts, or why none follows although the result goes on."""
+    if not preview.truncated:
+        return {"next_offset": None, "ended_by": None}
+    if not preview.rows:
+        return {"next_offset": None, "ended_by": "row_too_large"}
+    following = preview.offset + len(preview.rows)
+    if following > QUERY_OFFSET_MAX:
+        return {"next_offset": None, "ended_by": "offset_max"}
+    return {"next_offset": following, "ended_by": None}
 
 
 def _snapshot(pinned: PinnedRevision) -> Json:

@@ -56,7 +56,7 @@ async def _append(
 
 async def _joined(here: Context, base: queries.PinnedRevision, upload: Upload) -> Upload:
     if (base.media_type, upload.media_type) != (CSV_TYPE, CSV_TYPE):
-        message = "only CSV is appended, and only to CSV; publish the whole table instead"
+        message = "only CSV is appended, and only to CSV; publish all rows as one file instead"
         raise Rejected(message, field="mode", code="append_not_csv")
     if base.state == "excluded":
         message = "the dataset is withdrawn; publish the whole table instead"

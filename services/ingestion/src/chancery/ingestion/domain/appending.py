@@ -47,7 +47,7 @@ def continued(base: SnapshotBase, media_type: str) -> Base | None:
         InvalidSubmission: with code `append_not_csv` or `append_to_withdrawn`.
     """
     if media_type != CSV_TYPE or base.media_type not in {None, CSV_TYPE}:
-        message = "only CSV is appended, and only to CSV; publish the whole table instead"
+        message = "only CSV is appended, and only to CSV; publish all rows as one file instead"
         raise InvalidSubmission(message, field=_MODE, code="append_not_csv")
     if base.is_withdrawn:
         message = "the dataset is withdrawn; publish the whole table instead"
