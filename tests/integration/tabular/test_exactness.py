@@ -17,7 +17,7 @@ from chancery.tabular.engine import Engine
 from chancery.tabular.jobs import RowTable, Table
 from chancery.tabular.plan import plan
 from chancery.tabular.pool import WorkerPool
-from chancery.tabular.schema import TableSchema, column_of
+from chancery.tabular.schema import ColumnDeclaration, TableSchema, column_of
 from chancery.tabular.snapshot import convert_csv, insertion
 from chancery.tabular.values import canonical, display
 
@@ -139,6 +139,32 @@ def test_more_threads_and_another_order_give_the_same_aggregates() -> None:
             found.add(repr(opened.fetch(select, rows_max=1)))
 
     assert len(found) == 1
+
+
+@pytest.mark.req("CR-21", "CR-22")
+async def test_another_order_of_the_rows_gives_the_same_preview_from_a_process(
+    pool: WorkerPool,
+) -> None:
+    """As snapshots and as the rows of a bundle; what does not aggregate shows the rows as sent."""
+    rows = [b"1,1e16,a", b"2,1,b", b"1,1,c", b"2,-1e16,d"]
+    declared = {"x": ColumnDeclaration("double")}
+    files = [b"\n".join((b"n,x,w", *order)) for order in (rows, rows[::-1], sorted(rows))]
+    made = [convert_csv(data, declared) for data in files]
+    tables = [Table(TableSchema("t", each.columns), each.parquet) for each in made]
+    asked = (
+        "select sum(x), avg(x), stddev(n) from t",
+        "select string_agg(w, ','), any_value(w), mode(n) from t",
+        "select n, sum(x) from t group by n",
+    )
+
+    for sql in asked:
+        found = [await pool.query_with_rows(sql, each) for each in tables]
+        again = [await pool.query(sql, [each]) for _, each in found if each is not None]
+        assert len({each.preview_sha256 for each in (*(one for one, _ in found), *again)}) == 1
+        assert len(again) == len(tables)
+    shown = [await pool.query("select w from t", [each]) for each in tables]
+    assert [row[0] for row in shown[1].rows] == ["d", "c", "b", "a"]
+    assert len({each.preview_sha256 for each in shown}) == 3
 
 
 @pytest.mark.req("CR-22")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal, TypeAlias
 
 from chancery.kernel.canonical import Json
@@ -94,8 +95,18 @@ def _condition(part: Mapping[str, Json], column_of: ColumnOf) -> Condition | Non
     kind, text = as_text(literal["kind"]), as_text(literal["text"])
     if kind not in _KINDS.get(column.type, frozenset()):
         return None
+    if column.type == "date" and not _is_day(text):
+        return None
     stated = _stated(kind, text)
     return None if stated is None else Condition(column.name, stated)
+
+
+def _is_day(text: str) -> bool:
+    """Return whether a text is the one form of a date: DuckDB reads others, and drops a time."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _stated(kind: str, text: str) -> str | None:

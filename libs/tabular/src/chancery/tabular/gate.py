@@ -184,6 +184,7 @@ def _check_kind(tag: str, value: Mapping[str, Json]) -> None:
     match tag:
         case "FUNCTION" | "WINDOW":
             allowed = value.get("function_name") in grammar.FUNCTIONS
+            _check_order(tag, value)
         case "TYPE":
             allowed = as_text(value.get("type_name")).lower() in grammar.TYPE_NAMES
         case "JOIN":
@@ -196,6 +197,14 @@ def _check_kind(tag: str, value: Mapping[str, Json]) -> None:
             allowed = True
     if not allowed:
         raise feature_refusal(_feature(tag))
+
+
+def _check_order(tag: str, call: Mapping[str, Json]) -> None:
+    """Refuse the first and the last of rows that are in no order."""
+    name = str(call.get("function_name"))
+    ordered = tag == "WINDOW" or as_items(as_object(call.get("order_bys"))["orders"])
+    if name in grammar.ORDERED and not ordered:
+        raise feature_refusal(_feature(name))
 
 
 def _feature(name: str) -> str:

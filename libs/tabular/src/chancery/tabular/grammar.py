@@ -211,15 +211,22 @@ TYPE_NAMES = frozenset(
     }
 )  # fmt: skip
 
-FUNCTIONS = frozenset(
+AGGREGATES = frozenset(
     {
-        # operators
-        "+", "-", "*", "/", "//", "%", "||", "~~", "!~~", "~~*", "!~~*",
-        # aggregates
         "sum", "avg", "mean", "min", "max", "count", "count_star", "count_if", "median", "mode",
         "quantile_cont", "quantile_disc", "stddev", "stddev_samp", "stddev_pop", "variance",
         "var_samp", "var_pop", "bool_and", "bool_or", "string_agg", "any_value", "first", "last",
         "arg_min", "arg_max",
+    }
+)  # fmt: skip
+
+ORDERED = frozenset({"first", "last"})
+"""The aggregates that mean nothing without an ORDER BY inside."""
+
+FUNCTIONS = AGGREGATES | frozenset(
+    {
+        # operators
+        "+", "-", "*", "/", "//", "%", "||", "~~", "!~~", "~~*", "!~~*",
         # windows
         "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead",
         "first_value", "last_value", "nth_value",
@@ -275,6 +282,8 @@ FEATURES: Mapping[str, str] = {
     "WINDOW": "function",
     "TYPE": "type",
     "COLUMN_REF": "nested column",
+    "first": "row order",
+    "last": "row order",
     "INSERT_QUERY_NODE": "data-modifying statement",
     "DELETE_QUERY_NODE": "data-modifying statement",
     "UPDATE_QUERY_NODE": "data-modifying statement",

@@ -95,6 +95,7 @@ def query_job(
         "kind": "query",
         "sql": plan.query.canonical_sql,
         "flat": plan.flat,
+        "sorts": plan.sorts,
         "reads": reads,
         "tables": [_table_json(each) for each in tables],
         "carried": {"rows_max": ROWS_ALL_MAX, "bytes_max": CARRIED_BYTES_MAX} if carried else None,

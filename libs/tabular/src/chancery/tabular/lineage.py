@@ -17,6 +17,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from chancery.kernel.canonical import Json
+from chancery.tabular.ambiguity import has_ambiguous_name
 from chancery.tabular.gate import GatedQuery
 from chancery.tabular.refusals import refusal
 from chancery.tabular.schema import TableSchema, ambiguous_table, find_table, fold
@@ -48,7 +49,8 @@ def reads_of(query: GatedQuery, tables: Sequence[TableSchema]) -> Reads:
     """Return the columns that `query` reads of `tables`, filters and orders included.
 
     Raises:
-        Rejected: `sql_unknown_column` or `sql_lineage_unresolved`.
+        Rejected: `sql_unknown_column`, `sql_lineage_unresolved`, or `sql_not_bindable` for a name
+            that several tables have.
     """
     _check_names(query.node, tables)
     found: dict[str, set[str]] = {fold(each.name): set() for each in tables}
@@ -56,7 +58,8 @@ def reads_of(query: GatedQuery, tables: Sequence[TableSchema]) -> Reads:
         for table, column in _pairs(query.canonical_sql, tables):
             found[table].add(column)
     except (SqlglotError, RecursionError, KeyError, ValueError, AttributeError) as error:
-        raise refusal("sql_lineage_unresolved") from error
+        unclear = has_ambiguous_name(query.node, tables)
+        raise refusal("sql_not_bindable" if unclear else "sql_lineage_unresolved") from error
     return {
         each.name: tuple(sorted(_native(each, name) for name in found[fold(each.name)]))
         for each in tables

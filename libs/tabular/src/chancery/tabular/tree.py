@@ -53,6 +53,20 @@ def objects_within(value: Json) -> Iterator[Mapping[str, Json]]:
             pending.extend(current)
 
 
+def own_objects(query: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    """Yield the objects in a query node, but not those of the queries nested in it."""
+    pending: list[Json] = list(query.values())
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Mapping):
+            if str(current.get("type")).endswith("_NODE"):
+                continue
+            yield current
+            pending.extend(current.values())
+        elif isinstance(current, Sequence) and not isinstance(current, str):
+            pending.extend(current)
+
+
 def _malformed() -> Corrupt:
     message = "a validated tree has an unexpected shape"
     return Corrupt(message, code="malformed_tree")

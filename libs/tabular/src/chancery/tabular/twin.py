@@ -50,7 +50,7 @@ def check_reads(
 ) -> None:
     """Refuse `select` unless the binder reads the tables of `reads`, and no further column.
 
-    For a flat statement the columns must be equal; elsewhere the binder may drop unused ones.
+    The columns must be equal, too, unless the binder may drop unused ones of a nested query.
 
     Raises:
         EngineFailure: `sql_not_bindable` or `sql_lineage_disagrees`.

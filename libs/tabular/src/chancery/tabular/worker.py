@@ -22,6 +22,7 @@ from chancery.kernel.errors import ChanceryError, TooLarge
 from chancery.nursery.frames import FrameBroken, Incoming, write_frames
 from chancery.tabular.engine import Engine, EngineFailure
 from chancery.tabular.loading import FILE, close_file, load, open_file, tables_of_job
+from chancery.tabular.ordering import sort_rows
 from chancery.tabular.parquet import convert_parquet
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, quote_identifier
 from chancery.tabular.snapshot import convert_csv, convert_xlsx
@@ -129,6 +130,8 @@ def _query(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> list[
         raise EngineFailure("sql_result_type")
     optimized(engine)
     load(engine, tables, incoming)
+    if job["sorts"] is True:
+        sort_rows(engine)
     _lock(engine, job)
     replies = [_reply(engine, select, columns, job)]
     if job["carried"] is not None:
