@@ -267,7 +267,7 @@ async def test_pages_make_up_the_result_and_say_what_they_are_of(world: World) -
                 "extraction_sha256": pinned.extraction_sha256,
             }
         ]
-        assert each.provenance["engine"].startswith("duckdb ")
+        assert each.provenance["engine"].startswith("duckdb/")
         assert each.provenance["sql"].startswith("SELECT")
 
 

@@ -368,6 +368,10 @@ def test_every_code_has_a_positive_control() -> None:
         "release_event_missing",
         "release_event_differs",
         "release_missing",
+        # test_fsck_values.py
+        "result_differs",
+        "result_blob_missing",
+        "result_blob_damaged",
     }
 
     assert here | elsewhere == set(REMEDIES)

@@ -150,7 +150,7 @@ async def test_a_result_says_where_it_comes_from_and_that_it_is_no_answer(stage:
     assert (columns[1]["eligible"], columns[1]["label"]) == (False, None)
     provenance = result["provenance"]
     assert isinstance(provenance, dict)
-    assert str(provenance["engine"]).startswith("duckdb ")
+    assert str(provenance["engine"]).startswith("duckdb/")
     assert provenance["snapshots"] == [
         {
             "dataset_id": "orders",

@@ -36,9 +36,10 @@ def test_what_no_bundle_proves_is_said_and_does_not_spoil_the_rest() -> None:
     report = check(FULL)
 
     assert report.exit_code == 0
-    for name in ("decision", "question", "truth"):
+    for name in ("rows", "decision", "question", "truth"):
         assert verdicts(report)[name] == "uncheckable"
     assert "log" in details(report)["decision"]
+    assert "fsck --run" in details(report)["rows"]
     assert "not whether a source is true" in details(report)["truth"]
 
 
@@ -48,6 +49,12 @@ def test_every_quotation_and_the_value_have_a_check_of_their_own() -> None:
 
     for name in ("quote[1]", "value[2]", "quote[3]", "results[0]", "execution[0]"):
         assert found[name] == "verified"
+
+
+@pytest.mark.req("XB-2", "XB-5")
+def test_nothing_is_said_of_rows_where_none_are_carried() -> None:
+    assert "rows" in verdicts(check(FULL))
+    assert "rows" not in verdicts(check(sealed.refused_bundle("insufficient_evidence", cut=True)))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

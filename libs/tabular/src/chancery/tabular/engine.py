@@ -140,9 +140,9 @@ def parser() -> Engine:
     return _PARSER[0].engine
 
 
-def library_version() -> str:
-    """Return the version of DuckDB, which belongs into what a result is bound to."""
-    return duckdb.__version__
+def engine_name() -> str:
+    """Return what executes here, as receipts and provenance name it: `duckdb/1.4.0`."""
+    return f"duckdb/{duckdb.__version__}"
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
 from chancery.kernel.errors import Rejected
@@ -13,6 +13,13 @@ from chancery.tabular.refusals import refusal
 
 ROWS_MAX = 50
 PREVIEW_BYTES_MAX = 64 * 1024
+"""The budget of a preview that states no other."""
+
+BUDGET_BYTES_MIN = 16 * 1024
+"""The statement stands in the preview too, and may take 8 KiB."""
+
+BUDGET_BYTES_MAX = 256 * 1024
+"""The page of a raw result has to fit into one message of 1 MiB, written as JSON inside JSON."""
 
 Row = tuple[str | None, ...]
 """Canonical texts in column order, None for NULL."""
@@ -34,7 +41,8 @@ class PreviewColumn:
 class Preview:
     """The rows of a result from `offset` on. `truncated` says that more existed than is carried.
 
-    An answer rests on previews of the first rows only: those have no offset.
+    An answer rests on previews of the first rows only: those have no offset. `bytes_max` is the
+    budget that the rows were cut to; the canonical JSON states one that is not 64 KiB.
     """
 
     sql: str
@@ -42,14 +50,24 @@ class Preview:
     rows: tuple[Row, ...]
     truncated: bool
     offset: int = 0
+    bytes_max: int = PREVIEW_BYTES_MAX
 
     def canonical(self) -> bytes:
         """Return the canonical JSON that is hashed, stored and compared."""
         columns: list[Json] = [_column_json(each) for each in self.columns]
         rows: list[Json] = [list(row) for row in self.rows]
         page: Mapping[str, Json] = {"offset": self.offset} if self.offset else {}
+        is_usual = self.bytes_max == PREVIEW_BYTES_MAX
+        budget: Mapping[str, Json] = {} if is_usual else {"bytes_max": self.bytes_max}
         return canonical_bytes(
-            {"sql": self.sql, "columns": columns, "rows": rows, "truncated": self.truncated, **page}
+            {
+                "sql": self.sql,
+                "columns": columns,
+                "rows": rows,
+                "truncated": self.truncated,
+                **page,
+                **budget,
+            }
         )
 
     @property
@@ -91,7 +109,7 @@ def preview_of(
         Rejected: `preview_too_large` when the columns alone exceed the budget.
     """
     columns = _columns(result, judged)
-    bare = Preview(sql, columns, (), truncated=False, offset=offset)
+    bare = Preview(sql, columns, (), truncated=False, offset=offset, bytes_max=bytes_max)
     size_bytes = len(bare.canonical())
     if size_bytes > bytes_max:
         raise refusal("preview_too_large")
@@ -102,7 +120,20 @@ def preview_of(
             break
         rows.append(row)
     truncated = result.truncated or len(rows) < len(result.rows)
-    return Preview(sql, columns, tuple(rows), truncated=truncated, offset=offset)
+    return replace(bare, rows=tuple(rows), truncated=truncated)
+
+
+def budget_of(preview: Mapping[str, Json]) -> int:
+    """Return the byte budget that a recorded preview was cut to; without a word of it, 64 KiB.
+
+    Raises:
+        Rejected: `preview_budget` for one that no execution may be set to.
+    """
+    stated = preview.get("bytes_max", PREVIEW_BYTES_MAX)
+    if isinstance(stated, int) and BUDGET_BYTES_MIN <= stated <= BUDGET_BYTES_MAX:
+        return stated
+    detail = "the preview states a byte budget that no execution may be set to"
+    raise Rejected(detail, field="preview", code="preview_budget")
 
 
 def value_at(preview: Preview, row: int, column: int) -> NativeValue:

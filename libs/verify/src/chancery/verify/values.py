@@ -79,7 +79,7 @@ def _execution_check(
         return mismatch(name, f"the query does not run over the carried rows: {error.code}")
     same = preview == canonical_bytes(proof.preview)
     problems = [] if same else ["the query gives another result over the carried rows"]
-    return compared(name, problems, f"run again over {len(proof.rows.rows)} rows")
+    return compared(name, problems, f"run again over {len(proof.rows.rows)} carried rows")
 
 
 def _value_problems(

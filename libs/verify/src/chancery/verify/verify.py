@@ -65,6 +65,12 @@ def _checks(bundle: Bundle, trusted: bytes | None, run: Reexecution) -> Iterator
     yield from quote_checks(bundle)
     yield from result_checks(bundle)
     yield from value_checks(bundle, run)
+    if any(result.rows is not None for result in bundle.results):
+        yield beyond_a_bundle(
+            "rows",
+            "that the carried rows are those of the snapshot is told where that is: "
+            "chancery fsck --run",
+        )
     yield beyond_a_bundle(
         "decision", "that access was allowed at the cut can be derived from the log only"
     )

@@ -1,6 +1,6 @@
 """Starts release: `python -m chancery.release`; with `projections VERB NAME` works on those.
 
-With `fsck PENDING_S [deep]` it examines the installation.
+With `fsck PENDING_S [deep]` it examines the installation, with `fsck run RUN` one run of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMES: Final[Mapping[str, tuple[ProjectionName, ...]]] = {
     "index": ("index",),
 }
 
-USES: Final = "[projections VERB all|authority|index] | [fsck PENDING_S [deep]]"
+USES: Final = "[projections VERB all|authority|index] | [fsck PENDING_S [deep]] | [fsck run RUN]"
 
 
 def main(arguments: list[str]) -> int:
@@ -34,6 +34,8 @@ def main(arguments: list[str]) -> int:
             return start("release", ReleaseSettings, serve)
         case ["projections", verb, name] if verb in VERBS and name in NAMES:
             return _operate(VERBS[verb], NAMES[name])
+        case ["fsck", "run", run_id]:
+            return _examine(Depth(run_id=run_id))
         case ["fsck", pending_s, *deep] if pending_s.isdecimal() and deep in ([], ["deep"]):
             return _examine(Depth(deep=bool(deep), pending_s=float(pending_s)))
         case _:

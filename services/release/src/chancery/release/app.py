@@ -30,6 +30,7 @@ from chancery.release.adapters.index_rows import IndexApplier
 from chancery.release.adapters.log_end import log_end_reader
 from chancery.release.adapters.projector import Projector
 from chancery.release.adapters.quarantine import quarantines
+from chancery.release.adapters.reexecuting import Reexecuting
 from chancery.release.adapters.refolding import refold_waiting
 from chancery.release.adapters.relay import Relay
 from chancery.release.adapters.runs import Runs
@@ -54,6 +55,7 @@ from chancery.release.handlers.fsck_log import CheckLogs
 from chancery.release.handlers.fsck_published import CheckPublished
 from chancery.release.handlers.fsck_releases import CheckReleases
 from chancery.release.handlers.fsck_serving import CheckServing
+from chancery.release.handlers.fsck_values import CheckValues
 from chancery.release.handlers.gate import Gate
 from chancery.release.handlers.in_time import InTime
 from chancery.release.handlers.knowledge import Knowledge
@@ -268,9 +270,13 @@ def _projectors(resources: Resources) -> tuple[Projector, Projector]:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How an examination is done; `patience_s` is how long something may be on its way."""
+    """How an examination is done; `patience_s` is how long something may be on its way.
+
+    With `run_id` only the releases of that run are examined, with their values.
+    """
 
     deep: bool = False
+    run_id: str | None = None
     pending_s: float = 600.0
     patience_s: float = 5.0
 
@@ -279,6 +285,7 @@ async def examine(settings: ReleaseSettings, depth: Depth, say: Say) -> Report:
     """Examine the installation beside the running service, changing nothing.
 
     Raises:
+        NotFound: there is no release of the run that `depth` names.
         Unavailable: bus, database or blobs are away.
     """
     dsn, blobs = settings.require_dsn(), open_blobs(settings.require_blobs_url())
@@ -288,22 +295,27 @@ async def examine(settings: ReleaseSettings, depth: Depth, say: Say) -> Report:
             settings.nats_url, name="chancery-fsck", api_prefix=settings.nats_api_prefix
         ) as bus,
         connect_database(dsn, name="chancery-fsck") as database,
+        Reexecuting() as reexecute,
     ):
         records, logs = FsckRows(database), StreamLogs(bus)
         refolds = (
             authority_refold(_rebuild(bus, secret, "authority"), secret),
             index_refold(_rebuild(bus, secret, "index"), secret),
         )
-        return await Fsck(
+        fsck = Fsck(
             records=records,
             logs=CheckLogs(records, logs, refolds, depth.patience_s),
             releases=CheckReleases(records, logs),
             published=CheckPublished(records, logs),
             serving=CheckServing(records, logs, blobs, SystemClock(), depth.pending_s),
+            values=CheckValues(records, logs, blobs, reexecute),
             patience_s=depth.patience_s,
             say=say,
             now=time.monotonic,
-        ).run(deep=depth.deep)
+        )
+        if depth.run_id is not None:
+            return await fsck.run_one(depth.run_id)
+        return await fsck.run(deep=depth.deep)
 
 
 async def operate(

@@ -16,10 +16,12 @@ Tree::
     ├── BehindLog          the projection has not passed a position in time
     ├── LogRegressed       the log ends before what was read of it: another store was restored
     ├── LogUnchecked       the bus was away, and its log was not compared since
+    ├── NotChecked         an examination could not look at a result here and now
     └── NotTheWriter       the checkpoint was moved by another process
     Corrupt
     ├── DigestDiffers      a rebuilt projection was not built from the same messages
     ├── ForeignLog         the stream is not the one that the projection was built from
+    ├── ResultFault        a sealed result is not what its snapshot gives
     └── SealedRowDamaged   a sealed row does not verify
 """
 
@@ -94,6 +96,12 @@ class LogUnchecked(Unavailable):
     code = "log_unchecked"
 
 
+class NotChecked(Unavailable):
+    """A result could not be run again here and now; `code` is why. It is no pass."""
+
+    code = "not_checked"
+
+
 class NotTheWriter(Unavailable):
     """Another process moved the checkpoint; this one stops writing the projection."""
 
@@ -110,6 +118,17 @@ class ForeignLog(Corrupt):
     """The stream is not the one that the projection was built from."""
 
     code = "log_different"
+
+
+class ResultFault(Corrupt):
+    """A sealed result does not verify; `code` is the finding, `where` says what of it."""
+
+    code = "result_differs"
+
+    def __init__(self, code: str, **where: str) -> None:
+        """Keep what an examination tells."""
+        super().__init__("a sealed result does not verify", code=code)
+        self.where = where
 
 
 class SealedRowDamaged(Corrupt):

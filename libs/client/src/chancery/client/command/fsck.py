@@ -18,7 +18,9 @@ from chancery.client.command.operator import ask_owner, operator_bus
 from chancery.client.command.output import (
     EXIT_DONE,
     EXIT_REFUSED,
-    EXIT_UNAVAILABLE,
+    EXIT_UNCHECKABLE,
+    WrongUsage,
+    exit_code,
     tell,
     tell_error,
     tell_json,
@@ -29,7 +31,7 @@ from chancery.client.command.settings import CommandSettings, load_settings
 from chancery.events.parked import FindParked, ParkedEntries
 from chancery.events.topology import PARKING, Service, query_subject
 from chancery.kernel.canonical import Json
-from chancery.kernel.errors import ChanceryError, Unavailable
+from chancery.kernel.errors import ChanceryError, NotFound, Unavailable
 
 _CLEARED: Final = "\r\x1b[K"
 
@@ -39,32 +41,53 @@ class Examined:
     """What the examining process told; `failure` is why it could not finish."""
 
     findings: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
+    unchecked: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
     counts: dict[str, Json] | None = None
     failure: ChanceryError | None = None
 
 
-async def run_fsck(data_dir: Path | None, *, deep: bool, pending_s: int, as_json: bool) -> int:
-    """Examine the installation: 0 clean, 1 findings, 3 when something is away."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is examined: everything, deep or not, or the releases of one run with their values."""
+
+    deep: bool
+    pending_s: int
+    run: str | None = None
+
+    def arguments(self) -> tuple[str, ...]:
+        """Return what the examining process is called with."""
+        if self.run is not None:
+            return ("fsck", "run", self.run)
+        return ("fsck", str(self.pending_s), *(["deep"] if self.deep else []))
+
+
+async def run_fsck(data_dir: Path | None, wanted: Wanted, *, as_json: bool) -> int:
+    """Examine the installation: 0 clean, 1 findings, 3 something is away, 4 something unchecked."""
     settings = load_settings()
     folder = data_dir or settings.data_dir
     with _showing(is_shown=not as_json) as show:
-        examined = await _examine(settings, folder, _arguments(pending_s, deep=deep), show)
+        examined = await _examine(settings, folder, wanted.arguments(), show)
     if examined.counts is None:
         failure = examined.failure or Unavailable("the examination did not finish")
         tell_error(failure, as_json=as_json)
-        return EXIT_UNAVAILABLE
-    examined.counts["parked"] = await _parked(settings, folder, examined.counts)
+        return exit_code(failure)
+    if wanted.run is None:
+        examined.counts["parked"] = await _parked(settings, folder, examined.counts)
     if as_json:
-        tell_json(
-            {"findings": [dict(each) for each in examined.findings], "counts": examined.counts}
-        )
+        tell_json(_document(examined, examined.counts))
     else:
-        _tell(examined.findings, examined.counts)
-    return EXIT_REFUSED if examined.findings else EXIT_DONE
+        _tell(examined, examined.counts)
+    if examined.findings:
+        return EXIT_REFUSED
+    return EXIT_UNCHECKABLE if examined.unchecked else EXIT_DONE
 
 
-def _arguments(pending_s: int, *, deep: bool) -> tuple[str, ...]:
-    return ("fsck", str(pending_s), *(["deep"] if deep else []))
+def _document(examined: Examined, counts: Mapping[str, Json]) -> Mapping[str, Json]:
+    return {
+        "findings": [dict(each) for each in examined.findings],
+        "unchecked": [dict(each) for each in examined.unchecked],
+        "counts": counts,
+    }
 
 
 async def _examine(
@@ -83,6 +106,8 @@ def _take(examined: Examined, line: Mapping[str, Json], show: _Show) -> None:
             show(f"{line['check']}: {line['done']} of {line['total']}")
         case "finding":
             examined.findings.append({name: line[name] for name in line if name != "event"})
+        case "unchecked":
+            examined.unchecked.append({name: line[name] for name in line if name != "event"})
         case "examined":
             counts = line["counts"]
             examined.counts = dict(counts) if isinstance(counts, Mapping) else {}
@@ -113,21 +138,33 @@ async def _waiting(bus: Connection, service: Service) -> int | None:
 
 
 def _failure(line: Mapping[str, Json]) -> ChanceryError:
-    error = Unavailable(str(line["detail"]))
+    is_named_wrong = line["code"] == NotFound.code
+    error = (WrongUsage if is_named_wrong else Unavailable)(str(line["detail"]))
     error.code = str(line["code"])
     return error
 
 
-def _tell(findings: list[Mapping[str, Json]], counts: Mapping[str, Json]) -> None:
-    for each in findings:
-        where = each["where"]
-        assert isinstance(where, Mapping)
-        place = " ".join(f"{name}={value}" for name, value in where.items())
-        tell(f"PROBLEM {each['code']}: {each['what']} ({place})")
+def _tell(examined: Examined, counts: Mapping[str, Json]) -> None:
+    for each in examined.findings:
+        tell(f"PROBLEM {each['code']}: {each['what']} ({_place(each)})")
         tell(f"        {each['remedy']}")
+    for each in examined.unchecked:
+        tell(f"NOT CHECKED {each['reason']}: {each['what']} ({_place(each)})")
     for name, amount in counts.items():
         tell(f"{name.replace('_', ' ')}: {_amount(amount)}")
-    tell(f"{len(findings)} findings" if findings else "everything fits together")
+    found, left = len(examined.findings), len(examined.unchecked)
+    if found:
+        tell(f"{found} findings")
+    elif not left:
+        tell("everything fits together")
+    if left:
+        tell(f"{left} results not checked" + ("" if found else "; everything else fits together"))
+
+
+def _place(told: Mapping[str, Json]) -> str:
+    where = told["where"]
+    assert isinstance(where, Mapping)
+    return " ".join(f"{name}={value}" for name, value in where.items())
 
 
 def _amount(amount: Json) -> str:

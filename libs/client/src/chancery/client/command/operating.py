@@ -156,8 +156,15 @@ def blobs_sweep(
 def fsck(
     *,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Fold the whole log again and read every blob.")
+        bool,
+        typer.Option(
+            "--deep", help="Fold the whole log, read every blob, run every sealed query again."
+        ),
     ] = False,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", help="Only the releases of this run, their queries run again."),
+    ] = None,
     pending_after: Annotated[
         int, typer.Option(min=0, help="Seconds that the index may take for a revision.")
     ] = 600,
@@ -166,10 +173,12 @@ def fsck(
 ) -> None:
     """Examine log, projections, sealed record, index and blobs; changes nothing.
 
-    Exits with 0 when everything fits together, 1 with findings, 3 when something is away.
+    Exits with 0 when everything fits together, 1 with findings, 3 when something is away, 4 when
+    a sealed value could not be checked.
     """
-    from chancery.client.command.fsck import run_fsck
+    from chancery.client.command.fsck import Wanted, run_fsck
 
     with speaking(as_json=as_json):
-        work = run_fsck(data_dir, deep=deep, pending_s=pending_after, as_json=as_json)
+        wanted = Wanted(deep, pending_after, run)
+        work = run_fsck(data_dir, wanted, as_json=as_json)
         raise typer.Exit(asyncio.run(work))

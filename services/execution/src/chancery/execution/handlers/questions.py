@@ -26,7 +26,7 @@ from chancery.execution.handlers.turns import Turns
 from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.kernel.errors import NotFound, Rejected, Unavailable
 from chancery.runtime.logging import get_logger
-from chancery.tabular.engine import library_version
+from chancery.tabular.engine import engine_name
 from chancery.tabular.jobs import Page, Table
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.preview import Preview
@@ -237,7 +237,7 @@ def _result(preview: Preview, used: Sequence[PinnedRevision], page: Page) -> Jso
         "provenance": {
             "sql": preview.sql,
             "snapshots": [_snapshot(pinned) for pinned in used],
-            "engine": f"duckdb {library_version()}",
+            "engine": engine_name(),
         },
     }
 

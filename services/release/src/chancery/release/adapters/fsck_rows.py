@@ -39,14 +39,14 @@ class FsckRows:
         """Return every table set."""
         return await read_table_sets(self.db)
 
-    async def count_releases(self) -> int:
-        """Return how many releases there are."""
-        return await self._value("count_releases")
+    async def count_releases(self, run_id: str | None = None) -> int:
+        """Return how many releases there are, of all runs or of one."""
+        return (await self._rows("count_releases", run_id))[0][0]
 
-    async def releases(self) -> AsyncGenerator[Sequence[HeldRelease]]:
-        """Yield all releases, page by page."""
+    async def releases(self, run_id: str | None = None) -> AsyncGenerator[Sequence[HeldRelease]]:
+        """Yield all releases, or those of one run, page by page."""
         after = ("", "")
-        while heads := await self._rows("page_releases", *after, PAGE):
+        while heads := await self._rows("page_releases", *after, PAGE, run_id):
             yield await self._held(heads)
             after = (heads[-1]["tenant"], heads[-1]["release_id"])
 

@@ -49,6 +49,21 @@ REMEDIES: Final[Mapping[str, tuple[str, str]]] = {
         "the database was lost or is older than the log: restore its newest backup",
     ),
     "release_event_differs": ("the published event names another receipt", _RESTORE),
+    "result_differs": (
+        "running a sealed query again on its pinned snapshot does not give what was sealed",
+        (
+            "do not rely on the answer; keep log and blobs as evidence, and look who could write "
+            "the blobs of runs"
+        ),
+    ),
+    "result_blob_missing": (
+        "a blob that a sealed result rests on is not in the store",
+        "restore the blobs",
+    ),
+    "result_blob_damaged": (
+        "the bytes of a blob that a sealed result rests on do not have its hash or form",
+        "restore the blobs",
+    ),
     "outbox_stuck": (
         "events wait in the outbox and none moves",
         "look whether release runs, and at its log",
@@ -71,6 +86,18 @@ REMEDIES: Final[Mapping[str, tuple[str, str]]] = {
 }
 """What each code means, and what to do."""
 
+REASONS: Final[Mapping[str, str]] = {
+    "sql_timeout": "the query took longer here than an examination waits",
+    "sql_resources": "the query needed more memory here than it may",
+    "sql_busy": "no process became free in time",
+    "sql_input_too_large": "what may be read of the snapshot is larger than an examination loads",
+    "sql_worker_unavailable": "no process could be started",
+    "blob_too_large": "a blob is larger than an examination reads",
+    "content_damaged": "the content of the release does not open",
+    "engine_changed": "another version of the engine made it, and this one gives something else",
+}
+"""Why a result may be left unchecked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -90,15 +117,36 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Unchecked:
+    """A result that could not be checked, and why; it is neither a finding nor a pass."""
+
+    reason: str
+    where: Mapping[str, str | int]
+
+    def __post_init__(self) -> None:
+        """Check that the reason can be told."""
+        assert self.reason in REASONS, self.reason
+
+    def to_json(self) -> dict[str, Json]:
+        """Return what was left, and why."""
+        return {"reason": self.reason, "what": REASONS[self.reason], "where": dict(self.where)}
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
-    """All findings, and what was counted."""
+    """All findings, what could not be checked, and what was counted."""
 
     findings: list[Finding] = field(default_factory=list[Finding])
+    unchecked: list[Unchecked] = field(default_factory=list[Unchecked])
     counts: dict[str, int] = field(default_factory=dict[str, int])
 
     def find(self, code: str, **where: str | int) -> None:
         """Add a finding."""
         self.findings.append(Finding(code, where))
+
+    def leave(self, reason: str, **where: str | int) -> None:
+        """Add what could not be checked."""
+        self.unchecked.append(Unchecked(reason, where))
 
     def count(self, name: str, amount: int = 1) -> None:
         """Count something."""

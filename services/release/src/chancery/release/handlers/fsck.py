@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from chancery.kernel.canonical import Json
+from chancery.kernel.errors import NotFound
 from chancery.release.domain.findings import Report
 from chancery.release.handlers.fsck_log import CheckLogs
 from chancery.release.handlers.fsck_published import CheckPublished
 from chancery.release.handlers.fsck_releases import CheckReleases
 from chancery.release.handlers.fsck_serving import CheckServing
+from chancery.release.handlers.fsck_values import CheckValues
 from chancery.release.handlers.projections import Say
 from chancery.release.ports.fsck import Records
 
@@ -28,6 +30,7 @@ class Fsck:
     releases: CheckReleases
     published: CheckPublished
     serving: CheckServing
+    values: CheckValues
     patience_s: float
     say: Say
     now: Callable[[], float]
@@ -43,14 +46,37 @@ class Fsck:
         await self.releases.run(report, told.tell)
         await self.published.run(report, told.tell)
         await self.serving.run(report, told.tell, deep=deep)
+        if deep:
+            await self.values.run(report, told.tell)
         await self._check_outbox(report)
         for name, amount in (await self.records.counts()).items():
             report.count(name, amount)
+        self._conclude(report)
+        return report
+
+    async def run_one(self, run_id: str) -> Report:
+        """Examine the releases of one run, with their values; findings are told at the end.
+
+        Raises:
+            NotFound: the run has no release.
+            Unavailable: log, database or blobs are away.
+        """
+        report, told = Report(), _Progress(self.say, self.now)
+        if not await self.records.count_releases(run_id):
+            message = "this run has no release here; was it sealed, and in this installation?"
+            raise NotFound(message, field="run")
+        await self.releases.run(report, told.tell, run_id)
+        await self.values.run(report, told.tell, run_id)
+        self._conclude(report)
+        return report
+
+    def _conclude(self, report: Report) -> None:
         for finding in report.findings:
             self.say({"event": "finding", **finding.to_json()})
+        for left in report.unchecked:
+            self.say({"event": "unchecked", **left.to_json()})
         counts: dict[str, Json] = dict(sorted(report.counts.items()))
         self.say({"event": "examined", "findings": len(report.findings), "counts": counts})
-        return report
 
     async def _check_outbox(self, report: Report) -> None:
         before = await self.records.outbox()

@@ -34,11 +34,11 @@ class CheckReleases:
     records: Records
     logs: Logs
 
-    async def run(self, report: Report, tell: Told) -> None:
-        """Add what is wrong to the report."""
-        total, done = await self.records.count_releases(), 0
+    async def run(self, report: Report, tell: Told, run_id: str | None = None) -> None:
+        """Add what is wrong with all releases, or with those of one run, to the report."""
+        total, done = await self.records.count_releases(run_id), 0
         tell("releases", 0, total)
-        async for page in self.records.releases():
+        async for page in self.records.releases(run_id):
             for held in page:
                 await self._check(report, held)
             done += len(page)

@@ -34,7 +34,7 @@ from chancery.release.ports.stores import EvidenceStore, RunStore
 from chancery.runtime import telemetry
 from chancery.runtime.delivery import Delivery
 from chancery.runtime.logging import get_logger
-from chancery.tabular.engine import library_version
+from chancery.tabular.engine import engine_name
 
 _log = get_logger("chancery.release")
 
@@ -114,7 +114,7 @@ class SealRun:
             used,
             loaded,
             gathered=pins,
-            engine=f"duckdb/{library_version()}",
+            engine=engine_name(),
         )
         # Only the SQL gate is slow enough for a thread.
         return await asyncio.to_thread(work) if loaded.queries else work()

@@ -9,7 +9,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 from chancery.bus.load import Stored, StreamState
 from chancery.release.domain.held import HeldRelease
 from chancery.release.domain.index_fold import IndexEntry
+from chancery.release.domain.resealing import Again
 from chancery.release.ports.table_sets import ProjectionName, TableSet
+from chancery.tabular.restricting import Restricted
 
 Told: TypeAlias = Callable[[str, int, int], None]
 """Takes the name of a check, how far it is, and of how many (0 when nobody can tell)."""
@@ -60,12 +62,12 @@ class Records(Protocol):
         """Return every table set."""
         ...
 
-    async def count_releases(self) -> int:
-        """Return how many releases there are."""
+    async def count_releases(self, run_id: str | None = None) -> int:
+        """Return how many releases there are, of all runs or of one."""
         ...
 
-    def releases(self) -> AsyncIterator[Sequence[HeldRelease]]:
-        """Yield all releases, page by page."""
+    def releases(self, run_id: str | None = None) -> AsyncIterator[Sequence[HeldRelease]]:
+        """Yield all releases, or those of one run, page by page."""
         ...
 
     async def named(self, names: Sequence[ReleaseName]) -> frozenset[ReleaseName]:
@@ -106,6 +108,18 @@ class Logs(Protocol):
 
     def subject(self, stream: str, subject: str) -> AsyncIterator[Stored]:
         """Yield the messages on a subject."""
+        ...
+
+
+class Reexecution(Protocol):
+    """Runs a sealed statement again in a process of its own."""
+
+    async def __call__(self, sql: str, table: Restricted, *, bytes_max: int) -> Again:
+        """Return the preview, cut to `bytes_max`, and the rows that the statement read.
+
+        Raises:
+            Rejected, Unavailable: with a stable code, as `WorkerPool.query_with_rows`.
+        """
         ...
 
 

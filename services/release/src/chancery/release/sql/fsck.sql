@@ -1,11 +1,11 @@
 -- Reads of an examination; none of them changes anything.
 
 -- name: count_releases
--- How many releases there are.
-SELECT count(*) FROM release.release;
+-- How many releases there are, of all runs or of one.
+SELECT count(*) FROM release.release AS r WHERE $1::text IS NULL OR r.run_id = $1;
 
 -- name: page_releases
--- The heads of some releases behind a place, with receipt, key and outbox.
+-- The heads of some releases behind a place, with receipt and key; of all runs or of one.
 SELECT r.tenant, r.release_id, r.run_id, r.generation, r.kind, r.cut_sequence,
        r.citations AS citation_count, r.cards AS card_count,
        p.receipt_sha256, p.body, p.public_key, p.signature, k.key, k.seed,
@@ -16,7 +16,7 @@ SELECT r.tenant, r.release_id, r.run_id, r.generation, r.kind, r.cut_sequence,
 FROM release.release AS r
 LEFT JOIN release.receipt AS p ON p.tenant = r.tenant AND p.release_id = r.release_id
 LEFT JOIN release.release_key AS k ON k.tenant = r.tenant AND k.release_id = r.release_id
-WHERE (r.tenant, r.release_id) > ($1, $2)
+WHERE (r.tenant, r.release_id) > ($1, $2) AND ($4::text IS NULL OR r.run_id = $4)
 ORDER BY r.tenant, r.release_id LIMIT $3;
 
 -- name: named_releases

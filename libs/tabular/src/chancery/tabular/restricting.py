@@ -1,0 +1,40 @@
+"""What of a pinned snapshot a query may hold: visible columns, allowed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TypeAlias
+
+from chancery.tabular.jobs import RowFilter, Table
+from chancery.tabular.schema import TableSchema, visible_columns
+
+Restricted: TypeAlias = Table
+"""A snapshot with what policy takes away of it."""
+
+
+def restricted_table(
+    name: str,
+    columns: Iterable[tuple[str, str]],
+    parquet: bytes,
+    *,
+    hidden: Collection[str],
+    row_filters: Sequence[tuple[str, Sequence[str | int | bool]]],
+) -> Restricted:
+    """Return a snapshot as the table `name` with what policy takes away of it.
+
+    `columns` are all columns of the snapshot with their DuckDB types. All filters apply.
+    """
+    there = tuple(columns)
+    schema = TableSchema(name, visible_columns(there, hidden))
+    filters = tuple(RowFilter(column, _texts(allowed)) for column, allowed in row_filters)
+    return Restricted(schema, parquet, filters)
+
+
+def _texts(values: Sequence[str | int | bool]) -> tuple[str, ...]:
+    return tuple(_text(value) for value in values)
+
+
+def _text(value: str | int | bool) -> str:  # noqa: FBT001 - a cell's value, not a flag
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
