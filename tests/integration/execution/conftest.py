@@ -14,6 +14,7 @@ from chancery.bus.provision import Plan, apply
 from chancery.events.queries import QueryResult, RunQuery
 from chancery.execution.adapters import ExtractiveSelector
 from chancery.execution.app import create_selecting, register
+from chancery.execution.handlers.cuts import Cuts
 from chancery.execution.handlers.material import Reading
 from chancery.execution.handlers.questions import Questions
 from chancery.execution.settings import ExecutionSettings
@@ -43,7 +44,7 @@ async def world(nats_url: str, database: Database, tmp_path: Path) -> AsyncGener
             )
         )
         sql = await stack.enter_async_context(WorkerPool(concurrency=1))
-        reading = Reading(blobs)
+        reading = Reading(blobs, Cuts(sql))
         selecting = create_selecting(opened.connection, reading, sql, ExtractiveSelector())
         parking = PostgresParking(pool, "execution")
         register(service, selecting, Questions(reading, sql), parking=parking, workers=4)

@@ -12,7 +12,7 @@ import pytest
 
 from chancery.kernel.errors import Rejected
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.jobs import Table
+from chancery.tabular.jobs import Uncut
 from chancery.tabular.lineage import Reads
 from chancery.tabular.plan import Plan, plan
 from chancery.tabular.pool import WorkerPool
@@ -184,9 +184,9 @@ def influences(plans: Sequence[Plan]) -> list[tuple[Plan, Change]]:
     return found
 
 
-def authorised(change: Change, folder: Path) -> list[Table]:
+def authorised(change: Change, folder: Path) -> list[Uncut]:
     """Return the tables of `change` as a caller's query may load them."""
-    return [Table(each, parquet_of(each.name, change, folder / "file")) for each in VISIBLE]
+    return [Uncut(each, parquet_of(each.name, change, folder / "file")) for each in VISIBLE]
 
 
 def hidden_rewritten() -> Change:
@@ -199,7 +199,7 @@ def hidden_rewritten() -> Change:
     return Change("", "", {**BASE.rows, **rows})
 
 
-async def answer(pool: WorkerPool, sql: str, tables: Sequence[Table]) -> str:
+async def answer(pool: WorkerPool, sql: str, tables: Sequence[Uncut]) -> str:
     """Return the canonical preview, or the code of the refusal and its text."""
     try:
         return (await pool.query(sql, tables)).canonical().decode()

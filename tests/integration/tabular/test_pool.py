@@ -7,13 +7,14 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, Unavailable
 from chancery.tabular.gate import GatedQuery
-from chancery.tabular.jobs import Limits, RowFilter, Table, query_job, reply_bytes_max
+from chancery.tabular.jobs import Limits, RowFilter, Table, Uncut, query_job, reply_bytes_max
 from chancery.tabular.nursery import NURSERY
 from chancery.tabular.plan import Plan, plan
 from chancery.tabular.pool import WorkerPool
@@ -52,9 +53,9 @@ async def pool() -> AsyncIterator[WorkerPool]:
         yield opened
 
 
-def visible(table: Table, *names: str, filters: tuple[RowFilter, ...] = ()) -> Table:
+def visible(table: Table, *names: str, filters: tuple[RowFilter, ...] = ()) -> Uncut:
     columns = tuple(each for each in table.schema.columns if each.name in names)
-    return Table(TableSchema(table.schema.name, columns), table.parquet, filters)
+    return Uncut(TableSchema(table.schema.name, columns), table.parquet, filters)
 
 
 @pytest.mark.req("KO-4", "CR-21", "CR-22")
@@ -81,7 +82,7 @@ async def test_a_query_brings_the_rows_of_only_the_columns_it_read(
     assert rows is not None
     assert [column.name for column in rows.schema.columns] == ["amount"]
     assert sum(int(row[0] or "0") for row in rows.rows) == 4000
-    assert rows == await pool.rows(Table(rows.schema, orders.parquet))
+    assert rows == await pool.rows(Uncut(rows.schema, orders.parquet))
 
 
 @pytest.mark.req("CR-22")
@@ -284,7 +285,7 @@ def test_a_process_that_dies_is_a_code(orders: Table) -> None:
 def test_a_lineage_that_the_binder_contradicts_is_refused(orders: Table) -> None:
     honest = plan("select sum(amount) from orders where region = 'north'", [orders.schema])
     for reads in ({"orders": ("amount",)}, {"orders": ("amount", "region", "id")}, {}):
-        lying = Plan(honest.query, honest.tables, reads, honest.eligibility)
+        lying = replace(honest, reads=reads)
 
         with pytest.raises(Rejected) as refused:
             ask_directly(WorkerProcess(), lying, orders)
@@ -307,7 +308,7 @@ def test_a_statement_past_the_gate_still_opens_no_file(orders: Table, stolen: st
     honest = plan("select 1", [orders.schema])
     hostile = GatedQuery(stolen, honest.query.node, ())
     for tables in ([orders], []):
-        job = query_job(Plan(hostile, (), {}, honest.eligibility), tables, Limits())
+        job = query_job(replace(honest, query=hostile), tables, Limits())
 
         with pytest.raises(Rejected) as refused:
             WorkerProcess().exchange(job, deadline_s=10, reply_bytes_max=2**20)

@@ -17,6 +17,7 @@ from chancery.events.requests import Caller, Message, Request
 from chancery.events.topology import abandoned_subject
 from chancery.evidence.manifest import DatasetManifest
 from chancery.execution.handlers.budget import Budget
+from chancery.execution.handlers.cuts import Cuts
 from chancery.execution.handlers.material import Budgets, Reading
 from chancery.execution.handlers.questions import Questions
 from chancery.execution.handlers.turns import TurnLimits, Turns
@@ -128,7 +129,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
     blobs = open_blobs(f"file://{tmp_path}")
     stored = await store(blobs)
     async with WorkerPool() as pool:
-        yield Stage(Questions(Reading(blobs), pool), *stored)
+        yield Stage(Questions(Reading(blobs, Cuts(pool)), pool), *stored)
 
 
 @pytest.mark.req("CR-23")
@@ -388,7 +389,7 @@ async def test_snapshots_beyond_what_a_statement_may_load_are_refused(stage: Sta
     too_small = Budgets(small=Budget(1, 1), large=Budget(size_bytes, size_bytes - 1))
 
     async def ask(budgets: Budgets) -> dict[str, JsonValue]:
-        questions = Questions(Reading(reading.blobs, budgets), stage.questions.sql)
+        questions = Questions(Reading(reading.blobs, reading.cuts, budgets), stage.questions.sql)
         return await stage.over(questions).run(QUICK)
 
     refused, answered = await ask(too_small), await ask(large_enough)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chancery.kernel.errors import Rejected
-from chancery.tabular.jobs import RowFilter, RowTable, Table
+from chancery.tabular.jobs import RowFilter, RowTable, Uncut
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.plan import plan
 from chancery.tabular.pool import WorkerPool
@@ -40,11 +40,11 @@ async def pool() -> AsyncIterator[WorkerPool]:
         yield opened
 
 
-def table_of(data: bytes, *, only: tuple[str, ...] | None = None, region: str = "") -> Table:
+def table_of(data: bytes, *, only: tuple[str, ...] | None = None, region: str = "") -> Uncut:
     made = convert_csv(data, {})
     columns = tuple(each for each in made.columns if only is None or each.name in only)
     filters = (RowFilter("region", (region,)),) if region else ()
-    return Table(TableSchema("orders", columns), made.parquet, filters)
+    return Uncut(TableSchema("orders", columns), made.parquet, filters)
 
 
 @pytest.mark.req("CR-22", "KO-4")

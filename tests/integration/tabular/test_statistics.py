@@ -9,7 +9,7 @@ import pytest
 
 from chancery.kernel.errors import Corrupt
 from chancery.tabular.engine import Engine
-from chancery.tabular.jobs import Limits, RowFilter, Table
+from chancery.tabular.jobs import Limits, RowFilter, Table, Uncut
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.schema import Column, TableSchema, column_of
 from chancery.tabular.snapshot import convert_csv
@@ -64,8 +64,8 @@ async def test_hidden_columns_and_rows_leave_no_trace(pool: WorkerPool, orders: 
     visible = tuple(each for each in orders.schema.columns if each.name in {"id", "amount"})
     schema = TableSchema("orders", visible)
 
-    north = await pool.statistics(Table(schema, orders.parquet, (RowFilter("region", ("north",)),)))
-    nothing = await pool.statistics(Table(schema, orders.parquet, (RowFilter("region", ()),)))
+    north = await pool.statistics(Uncut(schema, orders.parquet, (RowFilter("region", ("north",)),)))
+    nothing = await pool.statistics(Uncut(schema, orders.parquet, (RowFilter("region", ()),)))
 
     assert north.rows == 2
     assert north.columns == (

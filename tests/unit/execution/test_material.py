@@ -10,14 +10,24 @@ from chancery.events.run import Bounds, GatheredPassage, RunAdmitted, RunGathere
 from chancery.evidence.manifest import build_manifest
 from chancery.evidence.scope import ScopeEntry, build_scope
 from chancery.execution.handlers.budget import Budget
+from chancery.execution.handlers.cuts import Cuts
 from chancery.execution.handlers.material import Budgets, Case, Reading
 from chancery.execution.ports import Question
 from chancery.kernel.canonical import sha256_hex
+from chancery.tabular.jobs import Table, Uncut
 from chancery.testkit.blobs import MemoryBlobs
 
 TEXT = "The pump was installed in spring.\n\nIt was replaced in autumn."
 SHA256 = sha256_hex(TEXT.encode())
 MANIFEST = build_manifest("key", 1, content_sha256="a" * 64, extractor="test/1", text=TEXT)
+
+
+class NoCutter:
+    """Cuts nothing: texts have no policy of columns and rows."""
+
+    async def cut(self, uncut: Uncut, *, bytes_max: int) -> Table:
+        """Fail: nothing here is a snapshot."""
+        raise AssertionError((uncut, bytes_max))
 
 
 def case_of(media_type: str, *, extraction_sha256: str = SHA256) -> Case:
@@ -72,7 +82,7 @@ async def reading() -> Reading:
     """Return a reading of blobs that hold the text."""
     blobs = MemoryBlobs()
     await blobs.put("acme", TEXT.encode())
-    return Reading(blobs)
+    return Reading(blobs, Cuts(NoCutter()))
 
 
 @pytest.mark.req("KO-24")
@@ -104,8 +114,8 @@ async def test_a_passage_outside_the_scope_or_of_another_extraction_is_not_read(
 async def test_a_text_beyond_what_a_run_may_read_is_left_out() -> None:
     read = await reading()
     size_bytes = len(TEXT.encode())
-    fits = Reading(read.blobs, Budgets(texts=Budget(size_bytes, size_bytes)))
-    narrow = Reading(read.blobs, Budgets(texts=Budget(size_bytes, size_bytes - 1)))
+    fits = Reading(read.blobs, read.cuts, Budgets(texts=Budget(size_bytes, size_bytes)))
+    narrow = Reading(read.blobs, read.cuts, Budgets(texts=Budget(size_bytes, size_bytes - 1)))
     case = case_of("text/plain")
 
     async with fits.passages(case, gathered()) as whole:

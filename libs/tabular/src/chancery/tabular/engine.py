@@ -60,12 +60,12 @@ class Engine:
         for setting in _bounds(memory_bytes, runtime_ms):
             self.run(f"SET {setting}")
 
-    def cut_off(self, *, readable: str | None = None) -> None:
-        """Cut the database off from files and network, but for one path to load from.
+    def cut_off(self, *paths: str) -> None:
+        """Cut the database off from files and network, but for `paths`.
 
-        Order: the temporary folder and the path before external access (refused later).
+        Order: the temporary folder and the paths before external access (refused later).
         """
-        for setting in _isolation(readable):
+        for setting in _isolation(paths):
             self.run(f"SET {setting}")
         self._cut_off = True
 
@@ -161,13 +161,13 @@ def _binding_code(code: str) -> str:
     return "sql_not_bindable" if code == "sql_failed" else code
 
 
-def _isolation(readable: str | None) -> tuple[str, ...]:
-    paths = () if readable is None else (f"allowed_paths=['{readable}']",)
+def _isolation(paths: Sequence[str]) -> tuple[str, ...]:
+    allowed = (f"allowed_paths={list(paths)}",) if paths else ()
     return (
         "TimeZone='UTC'",
         "temp_directory=''",
         "enable_external_file_cache=false",
-        *paths,
+        *allowed,
         "enable_external_access=false",
         "threads=1",
         "autoinstall_known_extensions=false",

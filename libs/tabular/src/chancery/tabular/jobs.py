@@ -37,22 +37,35 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Only rows whose `column` is one of `values` (canonical texts) are loaded; NULL never is."""
+    """Only rows whose `column` is one of `values` (canonical texts) are cut out; NULL never is."""
 
     column: str
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A pinned snapshot with the columns and rows of it that the caller may read.
+class Uncut:
+    """A pinned snapshot as it is stored, with the columns and rows that the caller may read of it.
 
-    `schema` holds the visible columns only. All `filters` must hold; their columns may be hidden.
+    No statement meets it. `schema` holds the visible columns only. All `filters` must hold; their
+    columns may be hidden. `is_whole` says that policy takes nothing away: the file needs no cut.
     """
 
     schema: TableSchema
     parquet: bytes = field(repr=False)
     filters: tuple[RowFilter, ...] = ()
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What the caller may read of a snapshot and nothing else: this a query process may hold.
+
+    A worker refuses a file that has other columns than `schema`.
+    """
+
+    schema: TableSchema
+    parquet: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +141,18 @@ def statistics_job(table: Table, limits: Limits) -> list[bytes]:
     return [canonical_bytes(header), table.parquet]
 
 
+def cut_job(uncut: Uncut, limits: Limits, *, bytes_max: int) -> list[bytes]:
+    """Return the frames that ask for what the caller may read of a snapshot, in `bytes_max`."""
+    header: Mapping[str, Json] = {
+        "kind": "cut",
+        "tables": [_table_json(Table(uncut.schema, b""))],
+        "filters": [{"column": each.column, "values": list(each.values)} for each in uncut.filters],
+        **_limits_json(limits, limits.query_s),
+        "bytes_max": bytes_max,
+    }
+    return [canonical_bytes(header), uncut.parquet]
+
+
 def convert_job(
     data: bytes, declared: Mapping[str, ColumnDeclaration], limits: Limits, *, file_format: Format
 ) -> list[bytes]:
@@ -174,12 +199,10 @@ def row_of(value: Json) -> Row:
 
 
 def _table_json(table: Table | RowTable) -> Json:
-    filters = table.filters if isinstance(table, Table) else ()
     return {
         "name": table.schema.name,
         "columns": [[each.name, each.duckdb_type] for each in table.schema.columns],
         "source": "parquet" if isinstance(table, Table) else "rows",
-        "filters": [{"column": each.column, "values": list(each.values)} for each in filters],
     }
 
 

@@ -1,58 +1,33 @@
-"""Filling a worker's database: only the columns that the statement reads, only the allowed rows."""
+"""Filling a worker's database with the columns that the statement reads of what came for it."""
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 
 from chancery.kernel.canonical import Json, parse_json
 from chancery.nursery.frames import Incoming
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.schema import Family, TableSchema, column_of, family_of, quote_identifier
+from chancery.tabular.places import SNAPSHOT
+from chancery.tabular.schema import TableSchema, column_of, quote_identifier
 from chancery.tabular.snapshot import insertion
 from chancery.tabular.tree import as_items, as_object, as_text, texts
 from chancery.tabular.twin import NO_COLUMN, create_tables
 
-_DESCRIPTOR = 200
-FILE = f"/dev/fd/{_DESCRIPTOR}"
-"""The one path that a worker's database may open: an unnamed file of this process alone."""
-
-
-def open_file() -> None:
-    """Make `FILE` an empty file; DuckDB resolves the path that it is allowed when it is set.
-
-    On Linux it lies in memory, so that no row of a query touches a disk.
-    """
-    if sys.platform == "linux":
-        descriptor = os.memfd_create("snapshot")
-        os.dup2(descriptor, _DESCRIPTOR)
-        os.close(descriptor)
-        return
-    with tempfile.TemporaryFile() as file:
-        os.dup2(file.fileno(), _DESCRIPTOR)
-
-
-def close_file() -> None:
-    """Make `FILE` nothing that could be opened."""
-    os.close(_DESCRIPTOR)
-
+FROM_SNAPSHOT = f"read_parquet('{SNAPSHOT.path}')"
+"""What a FROM clause names while `SNAPSHOT` holds a file."""
 
 _OWN_CODES = frozenset({"sql_timeout", "sql_resources"})
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedTable:
-    """A table of a job: its visible schema, the columns to fill, and the row filters."""
+    """A table of a job: its schema, the columns to fill, and in which form its rows come."""
 
     schema: TableSchema
     reads: frozenset[str]
     source: str
-    filters: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
     def filled(self) -> TableSchema:
@@ -64,18 +39,14 @@ class LoadedTable:
 def tables_of_job(
     job: Mapping[str, Json], reads: Mapping[str, Sequence[str]] | None
 ) -> list[LoadedTable]:
-    """Return the tables of a job; without `reads` every visible column is filled."""
+    """Return the tables of a job; without `reads` every column is filled."""
     found: list[LoadedTable] = []
     for entry in as_items(job["tables"]):
         table = as_object(entry)
         columns = tuple(column_of(*texts(each)) for each in as_items(table["columns"]))
-        filters = tuple(
-            (as_text(as_object(each)["column"]), texts(as_object(each)["values"]))
-            for each in as_items(table["filters"])
-        )
         schema = TableSchema(as_text(table["name"]), columns)
         names = [each.name for each in columns] if reads is None else reads.get(schema.name, ())
-        found.append(LoadedTable(schema, frozenset(names), as_text(table["source"]), filters))
+        found.append(LoadedTable(schema, frozenset(names), as_text(table["source"])))
     return found
 
 
@@ -110,46 +81,36 @@ def _load_rows(engine: Engine, table: LoadedTable, data: bytes) -> None:
         engine.run(insertion(table.schema.name, table.schema.columns), lists)
 
 
-@dataclass(frozen=True, slots=True)
-class FilteredFile:
-    """What a FROM clause names, and the condition of the rows that the caller may read."""
+def stored_types(engine: Engine) -> Mapping[str, str]:
+    """Return the DuckDB type of each column of the file that `SNAPSHOT` holds.
 
-    source: str
-    condition: str
-    parameters: list[list[str]]
+    Raises:
+        EngineFailure: `sql_not_bindable` when it is no Parquet file.
+    """
+    return dict(engine.describe(f"SELECT * FROM {FROM_SNAPSHOT}"))  # noqa: S608 - our own file
 
 
 @contextmanager
-def filtered_file(
-    engine: Engine, table: LoadedTable, incoming: Incoming
-) -> Generator[FilteredFile]:
-    """Let the database read the snapshot in the next frame for a while.
+def table_file(engine: Engine, table: LoadedTable, incoming: Incoming) -> Generator[None]:
+    """Let `SNAPSHOT` hold the next frame for a while, which is the table and no more than that.
 
     Raises:
-        EngineFailure: `dataset_unreadable` when it lacks a column, or has it with another type.
+        EngineFailure: `dataset_unreadable` when it lacks a column, has it with another type, or
+            has one that the caller may not see.
     """
-    with _readable(incoming):
-        source = f"read_parquet('{FILE}')"
-        stored = dict(engine.describe(f"SELECT * FROM {source}"))  # noqa: S608 - our own file
-        if any(stored.get(each.name) != each.duckdb_type for each in table.schema.columns):
+    with SNAPSHOT.holding(incoming):
+        columns = {each.name: each.duckdb_type for each in table.schema.columns}
+        if stored_types(engine) != (columns or {NO_COLUMN: "BOOLEAN"}):
             raise EngineFailure("dataset_unreadable")
-        conditions, parameters = ["true"], list[list[str]]()
-        for column, values in table.filters:
-            parameters.append(_typed_values(engine, values, stored.get(column)))
-            cast = f"CAST(${len(parameters)}::VARCHAR[] AS {stored[column]}[])"
-            conditions.append(f"list_contains({cast}, {quote_identifier(column)})")
-        yield FilteredFile(source, " AND ".join(conditions), parameters)
+        yield
 
 
 def _load_parquet(engine: Engine, table: LoadedTable, incoming: Incoming) -> None:
-    with filtered_file(engine, table, incoming) as file:
+    with table_file(engine, table, incoming):
         kept = _narrowed(engine, table)
         taken = ", ".join(quote_identifier(each.name) for each in table.filled.columns)
-        engine.run(
-            f"INSERT INTO {kept} SELECT {taken or 'NULL'}"  # noqa: S608
-            f" FROM {file.source} WHERE {file.condition}",
-            file.parameters,
-        )
+        select = f"SELECT {taken or 'NULL'} FROM {FROM_SNAPSHOT}"  # noqa: S608
+        engine.run(f"INSERT INTO {kept} {select}")
 
 
 def _narrowed(engine: Engine, table: LoadedTable) -> str:
@@ -174,42 +135,3 @@ def _narrowed(engine: Engine, table: LoadedTable) -> str:
     view = f"CREATE VIEW {name} AS SELECT {shown} FROM {source}"  # noqa: S608
     engine.run(view)
     return source
-
-
-@contextmanager
-def _readable(incoming: Incoming) -> Generator[None]:
-    """Let `FILE` hold the next frame for a while."""
-    os.ftruncate(_DESCRIPTOR, 0)
-    os.lseek(_DESCRIPTOR, 0, os.SEEK_SET)
-    with open(_DESCRIPTOR, "wb", closefd=False) as file:
-        incoming.copy_to(file)
-    try:
-        yield
-    finally:
-        os.ftruncate(_DESCRIPTOR, 0)
-
-
-def _typed_values(engine: Engine, values: Sequence[str], duckdb_type: str | None) -> list[str]:
-    """Return the texts that are values of the column's type: what is no value matches no row."""
-    if duckdb_type is None:
-        raise EngineFailure("dataset_unreadable")
-    rows = engine.fetch(
-        f"SELECT v, TRY_CAST(v AS {duckdb_type})::VARCHAR"  # noqa: S608
-        " FROM (SELECT unnest($1::VARCHAR[]) AS v)",
-        [list(values)],
-        rows_max=len(values) + 1,
-    )
-    family = family_of(duckdb_type)
-    return [str(v) for v, read in rows if read is not None and _means(str(v), str(read), family)]
-
-
-def _means(text: str, read: str, family: Family) -> bool:
-    """Return whether the cast kept the value: DuckDB reads 1.5 as the integer 2, and 1 as true."""
-    if family == "boolean":
-        return text == read
-    if family not in {"integer", "decimal"}:
-        return True
-    try:
-        return Decimal(text) == Decimal(read)
-    except InvalidOperation:
-        return False

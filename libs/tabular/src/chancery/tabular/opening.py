@@ -7,7 +7,8 @@ import tempfile
 
 from chancery.nursery.frames import Incoming, write_frames
 from chancery.tabular.engine import Engine
-from chancery.tabular.loading import LoadedTable, close_file, load, open_file
+from chancery.tabular.loading import LoadedTable, load
+from chancery.tabular.places import SNAPSHOT
 from chancery.tabular.schema import TableSchema, column_of
 from chancery.tabular.twin import check_reads, create_tables, optimized, unoptimized
 
@@ -34,9 +35,9 @@ def warm_up() -> None:
         check_reads(engine, _SELECT, {_SCHEMA.name: tuple(_READ)}, flat=True)
         engine.describe(_SELECT)
         optimized(engine)
-        open_file()
-        load(engine, [LoadedTable(_SCHEMA, _READ, "parquet", ())], _one_frame(_parquet(engine)))
-        close_file()
+        SNAPSHOT.open()
+        load(engine, [LoadedTable(_SCHEMA, _READ, "parquet")], _one_frame(_parquet(engine)))
+        SNAPSHOT.close()
         engine.fetch(_SELECT, rows_max=1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from chancery.kernel.errors import Unavailable
 from chancery.tabular.engine import parser
@@ -18,7 +18,9 @@ from chancery.tabular.jobs import (
     Page,
     RowTable,
     Table,
+    Uncut,
     convert_job,
+    cut_job,
     query_job,
     read_result,
     read_snapshot,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from chancery.tabular.schema import ColumnDeclaration
     from chancery.tabular.snapshot import Snapshot
     from chancery.tabular.statistics import TableStatistics
+
+Queried: TypeAlias = Table | Uncut | RowTable
 
 DEFAULT_LIMITS = Limits()
 SPARES_MAX = 3
@@ -84,10 +88,29 @@ class WorkerPool:
         loop = asyncio.get_running_loop()
         return (await loop.run_in_executor(self._planner, gate, sql)).tables
 
+    async def cut(self, uncut: Uncut, *, bytes_max: int | None = None) -> Table:
+        """Return what the caller may read of a snapshot, from a process that runs nothing else.
+
+        Raises:
+            Rejected: as `query`; `TooLarge` with `sql_input_too_large` beyond `bytes_max`.
+            Corrupt: `dataset_unreadable` when the snapshot lacks a column.
+            Unavailable: as `query`.
+        """
+        if uncut.is_whole:
+            return Table(uncut.schema, uncut.parquet)
+        limits = self._limits
+        bounded = limits.message_bytes_max if bytes_max is None else bytes_max
+        frames = await self._exchange(
+            cut_job(uncut, limits, bytes_max=bounded), limits.query_s, reply_bytes_max(bounded)
+        )
+        return Table(uncut.schema, frames[1])
+
     async def query(
-        self, sql: str, tables: Sequence[Table | RowTable], *, page: Page = FIRST_PAGE
+        self, sql: str, tables: Sequence[Queried], *, page: Page = FIRST_PAGE
     ) -> Preview:
         """Return the preview of `sql` over what the caller may read of `tables`.
+
+        Each `Uncut` that the statement names is cut before: nothing else of it meets the statement.
 
         Raises:
             Rejected: with a stable code (`refusals.TEXTS`), never the engine's text.
@@ -96,8 +119,9 @@ class WorkerPool:
         planned = await self._planned(sql, tables)
         named = {each.name for each in planned.tables}
         used = sorted((t for t in tables if t.schema.name in named), key=lambda t: t.schema.name)
+        held = [each if isinstance(each, RowTable) else await self._cut_once(each) for each in used]
         frames = await self._exchange(
-            query_job(planned, used, self._limits, page=page),
+            query_job(planned, held, self._limits, page=page),
             self._limits.query_s,
             reply_bytes_max(self._limits.preview_bytes_max),
         )
@@ -109,7 +133,9 @@ class WorkerPool:
             offset=page.offset,
         )
 
-    async def query_with_rows(self, sql: str, table: Table) -> tuple[Preview, RowTable | None]:
+    async def query_with_rows(
+        self, sql: str, table: Table | Uncut
+    ) -> tuple[Preview, RowTable | None]:
         """Return the preview of `sql` over one table, and the rows that it read of it.
 
         The rows, in the columns that the statement reads, are None when a bundle cannot carry them.
@@ -118,7 +144,7 @@ class WorkerPool:
             Rejected: as `query`.
         """
         planned = await self._planned(sql, [table])
-        job = query_job(planned, [table], self._limits, carried=True)
+        job = query_job(planned, [await self._cut_once(table)], self._limits, carried=True)
         reply_max = reply_bytes_max(self._limits.preview_bytes_max + CARRIED_BYTES_MAX)
         frames = await self._exchange(job, self._limits.query_s, reply_max)
         preview = preview_of(
@@ -134,7 +160,7 @@ class WorkerPool:
         columns = tuple(each for each in table.schema.columns if each.name in read)
         return preview, RowTable(TableSchema(table.schema.name, columns), rows.rows)
 
-    async def rows(self, table: Table) -> RowTable | None:
+    async def rows(self, table: Table | Uncut) -> RowTable | None:
         """Return the authorised rows of `table`, or None when a bundle cannot carry them.
 
         Only the columns of `table.schema` are read: pass the columns that a plan reads.
@@ -142,13 +168,12 @@ class WorkerPool:
         Raises:
             Rejected: as `query`.
         """
-        frames = await self._exchange(
-            rows_job(table, self._limits), self._limits.query_s, reply_bytes_max(CARRIED_BYTES_MAX)
-        )
+        job = rows_job(await self._cut_once(table), self._limits)
+        frames = await self._exchange(job, self._limits.query_s, reply_bytes_max(CARRIED_BYTES_MAX))
         result = read_result(frames[0])
         return None if result.truncated else RowTable(table.schema, result.rows)
 
-    async def statistics(self, table: Table) -> TableStatistics:
+    async def statistics(self, table: Table | Uncut) -> TableStatistics:
         """Return what the authorised rows of `table` hold per visible column.
 
         Raises:
@@ -156,7 +181,8 @@ class WorkerPool:
         """
         limits = self._limits
         reply_max = reply_bytes_max(STATISTICS_BYTES_MAX)
-        frames = await self._exchange(statistics_job(table, limits), limits.statistics_s, reply_max)
+        job = statistics_job(await self._cut_once(table), limits)
+        frames = await self._exchange(job, limits.statistics_s, reply_max)
         return read_statistics(frames[0])
 
     async def convert(
@@ -176,7 +202,10 @@ class WorkerPool:
         job = convert_job(data, declared, limits, file_format=format_of(media_type))
         return read_snapshot(await self._exchange(job, limits.convert_s, limits.message_bytes_max))
 
-    async def _planned(self, sql: str, tables: Sequence[Table | RowTable]) -> Plan:
+    async def _cut_once(self, table: Table | Uncut) -> Table:
+        return await self.cut(table) if isinstance(table, Uncut) else table
+
+    async def _planned(self, sql: str, tables: Sequence[Queried]) -> Plan:
         """Plan in a thread: a hostile statement takes a while, and the service goes on."""
         schemas = [each.schema for each in tables]
         loop = asyncio.get_running_loop()

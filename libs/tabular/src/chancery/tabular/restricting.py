@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
-from chancery.tabular.jobs import RowFilter, Table
+from chancery.tabular.jobs import RowFilter, Uncut
 from chancery.tabular.schema import TableSchema, visible_columns
 
-Restricted: TypeAlias = Table
+Restricted: TypeAlias = Uncut
 """A snapshot with what policy takes away of it."""
 
 
@@ -27,7 +27,8 @@ def restricted_table(
     there = tuple(columns)
     schema = TableSchema(name, visible_columns(there, hidden))
     filters = tuple(RowFilter(column, _texts(allowed)) for column, allowed in row_filters)
-    return Restricted(schema, parquet, filters)
+    is_whole = not filters and len(schema.columns) == len(there)
+    return Restricted(schema, parquet, filters, is_whole)
 
 
 def _texts(values: Sequence[str | int | bool]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.nursery.frames import Incoming
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.loading import FilteredFile, LoadedTable, filtered_file
+from chancery.tabular.loading import FROM_SNAPSHOT, LoadedTable, table_file
 from chancery.tabular.schema import Column, quote_identifier
 from chancery.tabular.tree import as_integer, as_items, as_object, as_text
 from chancery.tabular.values import Unrepresentable, canonical
@@ -49,20 +49,20 @@ class TableStatistics:
 
 
 def statistics_of(engine: Engine, table: LoadedTable, incoming: Incoming) -> TableStatistics:
-    """Return the statistics of the snapshot in the next frame.
+    """Return the statistics of the table in the next frame.
 
     Raises:
         EngineFailure: `dataset_unreadable`, or that time or memory ran out before the first pass.
     """
-    with filtered_file(engine, table, incoming) as file:
-        rows = _row(engine, "count(*)", file)[0]
+    with table_file(engine, table, incoming):
+        rows = _row(engine, "count(*)")[0]
         assert isinstance(rows, int), "a count"
         columns = table.schema.columns
         bounds: list[object] = []
         for first in range(0, len(columns), _COLUMNS_AT_ONCE):
             some = columns[first : first + _COLUMNS_AT_ONCE]
-            bounds += _row(engine, ", ".join(map(_bounds_of, some)), file)
-        distinct = _distinct(engine, columns, file)
+            bounds += _row(engine, ", ".join(map(_bounds_of, some)))
+        distinct = _distinct(engine, columns)
     found = [
         _column(column, rows, bounds[3 * index : 3 * index + 3], distinct[index])
         for index, column in enumerate(columns)
@@ -105,9 +105,8 @@ def _column_statistics(entry: Mapping[str, Json]) -> ColumnStatistics:
     )
 
 
-def _row(engine: Engine, selected: str, file: FilteredFile) -> tuple[object, ...]:
-    select = f"SELECT {selected} FROM {file.source} WHERE {file.condition}"  # noqa: S608
-    return engine.fetch(select, file.parameters, rows_max=1)[0]
+def _row(engine: Engine, selected: str) -> tuple[object, ...]:
+    return engine.fetch(f"SELECT {selected} FROM {FROM_SNAPSHOT}", rows_max=1)[0]  # noqa: S608
 
 
 def _bounds_of(column: Column) -> str:
@@ -123,7 +122,7 @@ def _short(value: str) -> str:
     return f"CASE WHEN length({value}) <= {VALUE_CHARACTERS_MAX} THEN {value} END"
 
 
-def _distinct(engine: Engine, columns: Sequence[Column], file: FilteredFile) -> list[int | None]:
+def _distinct(engine: Engine, columns: Sequence[Column]) -> list[int | None]:
     """Count column by column; what time or memory forbid is left out, and after it the rest."""
     found: list[int | None] = []
     for column in columns:
@@ -131,7 +130,7 @@ def _distinct(engine: Engine, columns: Sequence[Column], file: FilteredFile) -> 
             found.append(None)
             continue
         try:
-            value = _row(engine, f"count(DISTINCT {quote_identifier(column.name)})", file)[0]
+            value = _row(engine, f"count(DISTINCT {quote_identifier(column.name)})")[0]
         except EngineFailure:
             break
         found.append(value if isinstance(value, int) else None)

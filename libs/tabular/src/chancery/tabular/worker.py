@@ -1,10 +1,11 @@
 """The worker: one job, then the end. It runs in a process forked from `template`.
 
 It holds nothing but the rows and columns of the job. Its database is cut off before the job comes:
-it may open one path, which leads to the snapshot while that is loaded and nowhere else. Steps of a
-query: (1) the statement binds on empty tables and reads what was claimed; (2) the columns that it
-reads are loaded; (3) the configuration is locked and the process may write no file; (4) the
-statement runs; (5) canonical texts go back.
+it may open one path, which leads to these rows while they are loaded and nowhere else, and a second
+one when it cuts a snapshot, where no statement of a caller runs. Steps of a query: (1) the
+statement binds on empty tables and reads what was claimed; (2) the columns that it reads are
+loaded; (3) the configuration is locked and the process may write no file; (4) the statement runs;
+(5) canonical texts go back.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from functools import partial
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import ChanceryError, TooLarge
 from chancery.nursery.frames import FrameBroken, Incoming, write_frames
+from chancery.tabular.cutting import cut
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.loading import FILE, close_file, load, open_file, tables_of_job
+from chancery.tabular.loading import load, tables_of_job
 from chancery.tabular.ordering import sort_rows
 from chancery.tabular.parquet import convert_parquet
+from chancery.tabular.places import CUT, SNAPSHOT
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, quote_identifier
 from chancery.tabular.snapshot import convert_csv, convert_xlsx
 from chancery.tabular.statistics import statistics_frame, statistics_of
@@ -45,8 +48,9 @@ def main(engine: Engine) -> None:
     """Cut the empty database off, then serve one job from standard input and end."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    open_file()
-    engine.cut_off(readable=FILE)
+    SNAPSHOT.open()
+    CUT.open()
+    engine.cut_off(SNAPSHOT.path, CUT.path)
     threading.Thread(target=_interrupt_when_told, args=(engine,), daemon=True).start()
     try:
         reply = _answer(Incoming(sys.stdin.buffer, bytes_max=INPUT_BYTES_MAX), engine)
@@ -75,15 +79,7 @@ def _answer(incoming: Incoming, engine: Engine) -> list[bytes]:
         job = as_object(parse_json(incoming.take()))
         _step_back_later()
         _limit_process(job)
-        match as_text(job["kind"]):
-            case "query":
-                return _query(job, incoming, engine)
-            case "rows":
-                return [_all_rows(job, incoming, engine)]
-            case "statistics":
-                return [_statistics(job, incoming, engine)]
-            case _:
-                return _convert(job, incoming.take())
+        return _done(job, incoming, engine)
     except EngineFailure as failure:
         return [_error(failure.code)]
     except Unrepresentable:
@@ -92,6 +88,23 @@ def _answer(incoming: Incoming, engine: Engine) -> list[bytes]:
         return [_error(error.code, error)]
     except MemoryError:
         return [_error("sql_resources")]
+
+
+def _done(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> list[bytes]:
+    kind = as_text(job["kind"])
+    if kind != "cut":
+        CUT.close()
+    match kind:
+        case "cut":
+            return _cut(job, incoming, engine)
+        case "query":
+            return _query(job, incoming, engine)
+        case "rows":
+            return [_all_rows(job, incoming, engine)]
+        case "statistics":
+            return [_statistics(job, incoming, engine)]
+        case _:
+            return _convert(job, incoming.take())
 
 
 def _error(code: str, error: ChanceryError | None = None) -> bytes:
@@ -137,6 +150,13 @@ def _query(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> list[
     if job["carried"] is not None:
         replies.append(_rows_of(engine, tables[0].filled, as_object(job["carried"])))
     return replies
+
+
+def _cut(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> list[bytes]:
+    (table,) = tables_of_job(job, None)
+    optimized(engine)
+    _bound(engine, job)
+    return [canonical_bytes({}), cut(engine, table.schema, job, incoming)]
 
 
 def _all_rows(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> bytes:
@@ -212,7 +232,7 @@ def _bound(engine: Engine, job: Mapping[str, Json]) -> None:
 
 
 def _lock(engine: Engine, job: Mapping[str, Json]) -> None:
-    close_file()
+    SNAPSHOT.close()
     _bound(engine, job)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 

@@ -11,6 +11,7 @@ from chancery.bus.connection import Connection
 from chancery.events.queries import PinnedRevision, RunQuery
 from chancery.events.topology import ABANDONED, EXECUTION_RUNS, consumer, query_subject
 from chancery.execution.adapters import ExtractiveSelector, StreamRunLog
+from chancery.execution.handlers.cuts import Cuts
 from chancery.execution.handlers.material import Reading
 from chancery.execution.handlers.questions import Questions
 from chancery.execution.handlers.selecting import Selecting
@@ -88,7 +89,7 @@ async def serve(settings: ExecutionSettings) -> None:
         Rejected: a setting is missing.
         Unavailable: NATS, PostgreSQL, their topology or the blobs are away.
     """
-    dsn, reading = settings.require_dsn(), Reading(open_blobs(settings.require_blobs_url()))
+    dsn, blobs = settings.require_dsn(), open_blobs(settings.require_blobs_url())
     selector = create_selector(settings.model)
     service = Service("execution", settings)
     async with AsyncExitStack() as stack:
@@ -97,6 +98,7 @@ async def serve(settings: ExecutionSettings) -> None:
             await open_pool(dsn, name="chancery-execution", limits=LIMITS)
         )
         sql = await stack.enter_async_context(WorkerPool(concurrency=settings.queries))
+        reading = Reading(blobs, Cuts(sql))
         selecting = create_selecting(opened.connection, reading, sql, selector)
         parking = PostgresParking(pool, "execution")
         questions = Questions(reading, sql, Turns(turn_limits(settings.queries)))

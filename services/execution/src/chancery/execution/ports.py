@@ -10,7 +10,7 @@ from chancery.events.envelope import Event
 from chancery.events.run import Bounds, RunAdmitted
 from chancery.evidence.manifest import MeasureCard
 from chancery.evidence.sentences import Span
-from chancery.tabular.jobs import RowTable, Table
+from chancery.tabular.jobs import RowTable, Table, Uncut
 from chancery.tabular.preview import Preview
 
 
@@ -27,6 +27,19 @@ class RunLog(Protocol):
 
     async def record(self, subject: str, event: Event) -> None:
         """Store an event; a repeat with the same id changes nothing."""
+        ...
+
+
+class Cutter(Protocol):
+    """Cuts snapshots in processes in which no statement runs."""
+
+    async def cut(self, uncut: Uncut, *, bytes_max: int) -> Table:
+        """Return what the caller may read of a snapshot, and nothing else.
+
+        Raises:
+            TooLarge: when that takes more than `bytes_max`.
+            Rejected: with a stable code.
+        """
         ...
 
 

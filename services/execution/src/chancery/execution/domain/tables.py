@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from chancery.evidence.manifest import DatasetManifest
-from chancery.tabular.jobs import RowFilter, Table
+from chancery.tabular.jobs import Uncut
+from chancery.tabular.restricting import restricted_table
 from chancery.tabular.schema import TableSchema, visible_columns
 
 
@@ -34,17 +34,12 @@ def visible_schema(pinned: Restricted, manifest: DatasetManifest) -> TableSchema
     return TableSchema(pinned.id, visible_columns(manifest.columns, pinned.hidden_columns))
 
 
-def table_of(pinned: Restricted, manifest: DatasetManifest, parquet: bytes) -> Table:
-    """Return the table that a query process may load."""
-    filters = tuple(RowFilter(column, _texts(allowed)) for column, allowed in pinned.row_filters)
-    return Table(visible_schema(pinned, manifest), parquet, filters)
-
-
-def _texts(values: Sequence[str | int | bool]) -> tuple[str, ...]:
-    return tuple(_text(value) for value in values)
-
-
-def _text(value: str | int | bool) -> str:  # noqa: FBT001 - a cell's value, not a flag
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+def table_of(pinned: Restricted, manifest: DatasetManifest, parquet: bytes) -> Uncut:
+    """Return the snapshot with what policy leaves of it, which alone a query process may hold."""
+    return restricted_table(
+        pinned.id,
+        manifest.columns,
+        parquet,
+        hidden=pinned.hidden_columns,
+        row_filters=pinned.row_filters,
+    )

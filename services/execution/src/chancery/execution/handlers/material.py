@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chancery.events.run import GatheredMeasure, GatheredPassage, RunAdmitted, RunGathered
 from chancery.evidence.manifest import DatasetManifest
@@ -13,10 +13,12 @@ from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.execution.domain.tables import Restricted, table_of
 from chancery.execution.errors import InputTooLarge, UnreadableMaterial
 from chancery.execution.handlers.budget import Budget
+from chancery.execution.handlers.cuts import Cuts, cut_key
 from chancery.execution.ports import OfferedMeasure, Passage, Question
+from chancery.kernel.errors import TooLarge
 from chancery.runtime.logging import get_logger
 from chancery.store.blobs import Blobs, BlobTooLarge
-from chancery.tabular.jobs import Table
+from chancery.tabular.jobs import Table, Uncut
 
 QUESTION_BYTES_MAX = 64 * 1024
 SCOPE_BYTES_MAX = 4 * 1024 * 1024
@@ -29,7 +31,8 @@ SMALL_BYTES_MAX = 8 * 1024 * 1024
 LARGE_BYTES_MAX = 256 * 1024 * 1024
 """The snapshots of one statement, at most; the large ones of all statements take twice that.
 
-Small ones have a budget of their own: they are many, and do not wait for a large one.
+While one is cut, it and its cut share these bytes. Small ones have a budget of their own: they are
+many, and do not wait for a large one.
 """
 
 PAGED_MEDIA_TYPES = frozenset({"application/pdf"})
@@ -75,6 +78,7 @@ class Reading:
     """Reads cases, passages, measures and tables from blobs; each is verified by its hash."""
 
     blobs: Blobs
+    cuts: Cuts
     budgets: Budgets = field(default_factory=Budgets)
 
     async def case(self, tenant: str, admitted: RunAdmitted) -> Case:
@@ -167,7 +171,7 @@ class Reading:
             share = await stack.enter_async_context(budget.share())
             try:
                 found = await self._tables(tenant, pinned, share.size_bytes)
-            except BlobTooLarge:
+            except TooLarge:
                 share.shrink(0)
                 continue
             share.shrink(sum(len(each.parquet) for each in found))
@@ -180,11 +184,23 @@ class Reading:
     ) -> list[Table]:
         found: list[Table] = []
         for each in pinned:
-            manifest = await self.manifest(tenant, each.manifest_sha256)
-            parquet = await self.blobs.get(tenant, each.extraction_sha256, limit=left_bytes)
-            left_bytes -= len(parquet)
-            found.append(table_of(each.restricted, manifest, parquet))
+            found.append(await self._table(tenant, each, left_bytes))
+            left_bytes -= len(found[-1].parquet)
         return found
+
+    async def _table(self, tenant: str, pinned: PinnedTable, left_bytes: int) -> Table:
+        """Return a snapshot, or what policy leaves of it; that is all that goes on from here."""
+        manifest = await self.manifest(tenant, pinned.manifest_sha256)
+        sha256, policy = pinned.extraction_sha256, table_of(pinned.restricted, manifest, b"")
+        if policy.is_whole:
+            return Table(policy.schema, await self.blobs.get(tenant, sha256, limit=left_bytes))
+
+        async def stored() -> Uncut:
+            parquet = await self.blobs.get(tenant, sha256, limit=left_bytes // 2)
+            return replace(policy, parquet=parquet)
+
+        key = cut_key(tenant, sha256, policy)
+        return await self.cuts.of(key, policy.schema, stored, bytes_max=left_bytes)
 
 
 def _passages(case: Case, gathered: RunGathered, texts: Mapping[str, str]) -> tuple[Passage, ...]:

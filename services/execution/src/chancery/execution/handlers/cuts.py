@@ -1,0 +1,123 @@
+"""Cuts that were made before: a snapshot never changes, so neither does a cut under one policy."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from chancery.execution.errors import InputTooLarge
+from chancery.execution.ports import Cutter
+from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
+from chancery.tabular.jobs import Table, Uncut
+from chancery.tabular.schema import TableSchema
+
+CUTS_BYTES_MAX = 64 * 1024 * 1024
+"""The cuts that are kept; that of a million rows in four columns takes about 5 MiB."""
+
+KEPT_S = 600.0
+"""How long a cut is kept at most, so that what was erased leaves the memory, too."""
+
+CutKey = tuple[str, str, str]
+"""A tenant, the hash of a snapshot's rows, and that of what policy lets a caller read of it."""
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A cut that somebody makes while others wait for the same."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waiting: int = 0
+    made: bytes | None = None
+
+
+class Cuts:
+    """Makes cuts, one at a time of the same, and keeps the newest within `bytes_max`."""
+
+    def __init__(
+        self, cutter: Cutter, *, bytes_max: int = CUTS_BYTES_MAX, kept_s: float = KEPT_S
+    ) -> None:
+        """Begin with nothing."""
+        self._cutter = cutter
+        self._bytes_max = bytes_max
+        self._kept_s = kept_s
+        self._kept = OrderedDict[CutKey, tuple[bytes, float]]()
+        self._flights: dict[CutKey, _Flight] = {}
+
+    @property
+    def size_bytes(self) -> int:
+        """Return how many bytes are kept."""
+        return sum(len(made) for made, _ in self._kept.values())
+
+    async def of(
+        self,
+        key: CutKey,
+        schema: TableSchema,
+        stored: Callable[[], Awaitable[Uncut]],
+        *,
+        bytes_max: int,
+    ) -> Table:
+        """Return the cut under `key`, of what `stored` reads when it was not made before.
+
+        Whoever comes while it is made waits for it; when its making fails or is given up, that is
+        so for the one who made it, and the next one makes it.
+
+        Raises:
+            TooLarge: it takes more than `bytes_max`, or does so together with what is stored.
+            Rejected: as `Cutter.cut`.
+        """
+        found = self._remembered(key)
+        if found is None:
+            found = await self._made(key, stored, bytes_max)
+        if len(found) > bytes_max:
+            message = "what may be read of the datasets that sql names is too large; name fewer"
+            raise InputTooLarge(message, field="sql")
+        return Table(schema, found)
+
+    async def _made(
+        self, key: CutKey, stored: Callable[[], Awaitable[Uncut]], bytes_max: int
+    ) -> bytes:
+        flight = self._flights.setdefault(key, _Flight())
+        flight.waiting += 1
+        try:
+            async with flight.turn:
+                if flight.made is None:
+                    uncut = await stored()
+                    room = max(0, bytes_max - len(uncut.parquet))
+                    flight.made = (await self._cutter.cut(uncut, bytes_max=room)).parquet
+                    self._keep(key, flight.made)
+                return flight.made
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting:
+                del self._flights[key]
+
+    def _remembered(self, key: CutKey) -> bytes | None:
+        found = self._kept.get(key)
+        if found is None:
+            return None
+        self._kept.move_to_end(key)
+        return found[0]
+
+    def _keep(self, key: CutKey, made: bytes) -> None:
+        if len(made) > self._bytes_max:
+            return
+        self._kept[key] = made, time.monotonic() + self._kept_s
+        while self.size_bytes > self._bytes_max:
+            self._kept.popitem(last=False)
+        asyncio.get_running_loop().call_later(self._kept_s, self._forget_old)
+
+    def _forget_old(self) -> None:
+        now = time.monotonic()
+        for key in [key for key, (_, until) in self._kept.items() if until <= now]:
+            del self._kept[key]
+
+
+def cut_key(tenant: str, extraction_sha256: str, uncut: Uncut) -> CutKey:
+    """Return the key of the cut that the policy of `uncut` asks for."""
+    columns: list[Json] = [[each.name, each.duckdb_type] for each in uncut.schema.columns]
+    filters: list[Json] = [[each.column, list(each.values)] for each in uncut.filters]
+    policy = sha256_hex(canonical_bytes({"columns": columns, "filters": filters}))
+    return tenant, extraction_sha256, policy
