@@ -104,6 +104,28 @@ async def test_an_event_is_handled_once_and_acknowledged(
     assert parking.parked == []
 
 
+async def test_an_event_that_is_passed_over_is_acknowledged_and_not_handled(
+    connection: Connection, settings: ServiceSettings
+) -> None:
+    recorder, parking = Recorder(), MemoryParking()
+
+    def register(service: Service) -> None:
+        types = [cancelled().envelope.type]
+        service.worker(CANCELLED, recorder.handle, parking=parking, workers=2, passes_over=types)
+
+    async with running(settings, register):
+        for _ in range(5):  # More than workers: what is passed over holds none of them.
+            await send(connection, cancelled())
+        await eventually(lambda: is_settled(connection))
+        assert (recorder.seen, parking.parked) == ([], [])
+        # Whoever states no type at all is still handled, which is: parked.
+        nameless = Outgoing(subject="run.t1.r1.cancelled", payload=b"{}", message_id=random_id())
+        await publish_message(connection, nameless)
+        await eventually(lambda: [one.stored.payload for one in parking.parked] == [b"{}"])
+
+    assert recorder.seen == []
+
+
 async def test_an_event_reaches_an_idle_worker_within_milliseconds(
     connection: Connection, settings: ServiceSettings
 ) -> None:

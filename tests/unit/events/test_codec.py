@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.events.authority import MemberAdded, RevisionPublished, SourceDeclared
-from chancery.events.codec import MODELS, UndecodableEvent, decode, encode
+from chancery.events.codec import MODELS, UndecodableEvent, decode, encode, stated_type
 from chancery.events.envelope import Envelope, Event, EventData
 from chancery.events.topology import STREAMS, TOPICS
 from chancery.kernel.canonical import SAFE_INTEGER_MAX, Json, canonical_bytes, parse_json
@@ -173,3 +173,18 @@ def _replaced(value: Json, path: Path, new: int) -> Json:
         return {k: _replaced(v, tuple(rest), new) if k == step else v for k, v in value.items()}
     assert isinstance(value, Sequence)
     return [_replaced(v, tuple(rest), new) if n == step else v for n, v in enumerate(value)]
+
+
+@pytest.mark.parametrize(
+    ("payload", "stated"),
+    [
+        (b'{"type":"chancery.run.cancelled.v9","data":7}', "chancery.run.cancelled.v9"),
+        (b'{"data":{"type":"inner"}}', None),
+        (b'{"type":7}', None),
+        (b'{"type":"once","type":"twice"}', None),
+        (b"[]", None),
+        (b"\xff{", None),
+    ],
+)
+def test_a_type_is_stated_by_the_attribute_alone(payload: bytes, stated: str | None) -> None:
+    assert stated_type(payload) == stated

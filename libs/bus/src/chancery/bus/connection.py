@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -18,6 +18,8 @@ from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.kernel.errors import Corrupt, TooLarge, Unavailable
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from nats.aio.msg import Msg
     from nats.aio.subscription import Subscription
 
@@ -27,6 +29,9 @@ API_PREFIX: Final = "$JS.API"
 CONNECT_TIMEOUT_S: Final = 5.0
 RECONNECT_WAIT_S: Final = 0.25
 CLOSE_TIMEOUT_S: Final = 5.0
+
+_ERROR_KEY: Final = b'"error"'
+"""Stands in every refusal: the server writes its keys without escapes."""
 
 _log = logging.getLogger("chancery.bus")
 
@@ -161,12 +166,13 @@ def parse_reply(data: bytes, model: type[ReplyT]) -> ReplyT:
         Corrupt: when it is no reply that this build can read.
     """
     try:
-        error = _MaybeError.model_validate_json(data).error
-        if error is None:
+        refused = _MaybeError.model_validate_json(data) if _ERROR_KEY in data else None
+        if refused is None or refused.error is None:
             return model.model_validate_json(data)
     except ValidationError as invalid:
         message = "the NATS server sent a reply that this build cannot read"
         raise Corrupt(message, code="bus_reply") from invalid
+    error = refused.error
     raise ApiRefused(error.description, status=error.code, error_code=error.err_code)
 
 
@@ -230,41 +236,50 @@ async def _close(client: Client) -> None:
         _log.warning("closing the NATS connection: %s", type(error).__name__)
 
 
-@contextmanager
-def translate_errors() -> Generator[None]:
+def translate_errors() -> AbstractContextManager[None]:
     """Turn the driver's errors into ours; nothing of their text is kept.
 
     Before Python 3.12 `asyncio.wait_for`, which the driver uses, swallows a cancellation that comes
     together with its result; here it is raised after all, or the task would never end.
     """
-    with _keep_cancellation(), _translate():
-        yield
+    return _Translation()
 
 
-@contextmanager
-def _keep_cancellation() -> Generator[None]:
-    task = asyncio.current_task()
-    before = task.cancelling() if task is not None else 0
-    try:
-        yield
-    finally:
-        if task is not None and task.cancelling() > before:
+class _Translation(AbstractContextManager[None]):
+    """A class, since a generator costs each message more than its acknowledgement does."""
+
+    __slots__ = ("_cancelling", "_task")
+
+    def __enter__(self) -> None:
+        self._task = asyncio.current_task()
+        self._cancelling = self._task.cancelling() if self._task is not None else 0
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        del kind, traceback
+        if self._task is not None and self._task.cancelling() > self._cancelling:
             raise asyncio.CancelledError
+        if error is not None:
+            _raise_translated(error)
 
 
-@contextmanager
-def _translate() -> Generator[None]:
-    try:
-        yield
-    except nats.errors.MaxPayloadError as error:
-        message = "the message is larger than the NATS server accepts"
-        raise TooLarge(message) from error
-    except nats.errors.NoRespondersError as error:
-        message = "nothing answers on this subject now"
-        raise Unavailable(message, code="no_responders") from error
-    except (TimeoutError, nats.errors.TimeoutError) as error:
-        message = "NATS did not answer in time"
-        raise Unavailable(message, code="bus_timeout") from error
-    except (nats.errors.Error, OSError) as error:
-        message = "the connection to NATS is away"
-        raise Unavailable(message) from error
+def _raise_translated(error: BaseException) -> None:
+    match error:
+        case nats.errors.MaxPayloadError():
+            message = "the message is larger than the NATS server accepts"
+            raise TooLarge(message) from error
+        case nats.errors.NoRespondersError():
+            message = "nothing answers on this subject now"
+            raise Unavailable(message, code="no_responders") from error
+        case TimeoutError() | nats.errors.TimeoutError():
+            message = "NATS did not answer in time"
+            raise Unavailable(message, code="bus_timeout") from error
+        case nats.errors.Error() | OSError():
+            message = "the connection to NATS is away"
+            raise Unavailable(message) from error
+        case _:
+            return

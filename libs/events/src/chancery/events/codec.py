@@ -98,6 +98,15 @@ def decode(payload: bytes) -> Event:
     return _decode_data(envelope, data)
 
 
+def stated_type(payload: bytes) -> str | None:
+    """Return the type that `payload` states, None when it states none; nothing else is checked."""
+    try:
+        stated = _fields(payload).get("type")
+    except UndecodableEvent:
+        return None
+    return stated if isinstance(stated, str) else None
+
+
 def _fields(payload: bytes) -> Mapping[str, Json]:
     try:
         fields = parse_json(payload)

@@ -11,8 +11,8 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from faststream import BaseMiddleware
 
@@ -59,6 +59,15 @@ class AckRules:
     settles: Settles
     deliveries_max: int
     ack_wait_s: float
+    in_work: dict[int, Msg] = field(default_factory=dict[int, "Msg"])
+
+    async def keep_alive(self) -> NoReturn:
+        """Tell the server of all messages in work, every third of `ack_wait_s`, until cancelled."""
+        while True:
+            await asyncio.sleep(self.ack_wait_s / 3)
+            for message in [each for each in self.in_work.values() if not each.is_acked]:
+                with contextlib.suppress(Unavailable), translate_errors():
+                    await message.in_progress()
 
 
 class AckMiddleware(BaseMiddleware[Any, "Msg"]):
@@ -122,22 +131,16 @@ class AckMiddleware(BaseMiddleware[Any, "Msg"]):
         call_next: Callable[[StreamMessage[Any]], Awaitable[Any]],
         msg: StreamMessage[Any],
     ) -> Exception | None:
-        """Return how the handler ended, while a task beside it keeps the delivery alive."""
-        async with asyncio.TaskGroup() as group:
-            beat = group.create_task(self._keep_alive())
-            try:
-                await call_next(msg)
-            except Exception as error:  # noqa: BLE001 - the chassis judges every error.
-                return error
-            finally:
-                beat.cancel()
+        """Return how the handler ended; the delivery is kept alive meanwhile."""
+        in_work = self._rules.in_work
+        in_work[id(self.msg)] = self.msg
+        try:
+            await call_next(msg)
+        except Exception as error:  # noqa: BLE001 - the chassis judges every error.
+            return error
+        finally:
+            del in_work[id(self.msg)]
         return None
-
-    async def _keep_alive(self) -> None:
-        while True:
-            await asyncio.sleep(self._rules.ack_wait_s / 3)
-            with contextlib.suppress(Unavailable), translate_errors():
-                await self.msg.in_progress()
 
     async def _park(self, delivery: Delivery, reason: str, error: Exception | None) -> str:
         stored = Stored(

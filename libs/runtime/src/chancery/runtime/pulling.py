@@ -1,19 +1,22 @@
 """What feeds a FastStream pull subscriber: pull requests with a heartbeat, bounded by its workers.
 
-It stands in for the driver's pull subscription (FastStream asks it for one message at a time),
-which spins on a deleted consumer, cannot tell it from an idle one, and strands what arrives while
-the service stops until `ack_wait` has passed. Requests ask for as many messages as workers are
-free, so nothing waits unhandled in this process, and the next message needs no round trip.
+It stands in for the driver's pull subscription, which spins on a deleted consumer, cannot tell it
+from an idle one, and strands what arrives while the service stops until `ack_wait` has passed; and
+for FastStream's queue between the two, which takes as long as handling does. Requests ask for as
+many messages as workers are free, so nothing waits unhandled in this process, and the next message
+needs no round trip.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from chancery.bus.connection import Connection, translate_errors
 from chancery.bus.pull import PullInbox
+from chancery.events.codec import stated_type
 from chancery.events.topology import Consumer
 from chancery.kernel.errors import Unavailable
 
@@ -22,16 +25,24 @@ if TYPE_CHECKING:
 
 WAIT_S: Final = 1.0
 
+Consume: TypeAlias = "Callable[[Msg], Coroutine[Any, Any, object]]"
+
 
 class GuardedPull:
-    """Hands out messages one by one; `failure` says why it has stopped doing so.
+    """Hands out messages; `failure` says why it has stopped doing so.
 
     `unsettled` messages were handed out and neither acknowledged nor given back.
     """
 
-    def __init__(self, connection: Connection, consumer: Consumer, workers: int) -> None:
-        """Prepare to keep up to `workers` messages in work."""
+    def __init__(
+        self, connection: Connection, consumer: Consumer, workers: int, passed_over: Collection[str]
+    ) -> None:
+        """Prepare to keep up to `workers` messages in work.
+
+        Events that state a type of `passed_over` are acknowledged at once.
+        """
         self._connection = connection
+        self._passed_over = passed_over
         self._inbox = PullInbox(connection, consumer.stream, consumer.name)
         self._workers = workers
         self._freed = asyncio.Event()
@@ -45,22 +56,22 @@ class GuardedPull:
         """Subscribe to the inbox."""
         await self._inbox.open()
 
+    async def hand_out(self, consume: Consume) -> None:
+        """Run `consume` on each message, so many at a time, and return when the last one ended."""
+        async with asyncio.TaskGroup() as group:
+            while not self._closing and self.failure is None:
+                try:
+                    await self._hand_out_next(consume, group)
+                except Unavailable as error:
+                    self.failure = error
+
     async def fetch(
         self,
         batch: int = 1,
         timeout: float | None = None,  # noqa: ASYNC109 - FastStream's signature.
     ) -> list[Msg]:
-        """Return the next message; FastStream calls this in a loop and cancels it at the end."""
-        del timeout
-        while not self._closing and self.failure is None:
-            try:
-                messages = await self._next(batch)
-            except Unavailable as error:
-                self.failure = error
-                break
-            if messages:
-                self.unsettled += len(messages)
-                return messages
+        """Give FastStream's own loop nothing, ever; it cancels this at the end."""
+        del batch, timeout
         await asyncio.Event().wait()
         return []
 
@@ -81,25 +92,42 @@ class GuardedPull:
             self._freed.clear()
             await self._freed.wait()
 
+    def close(self) -> None:
+        """Hand out nothing any more, even if a library swallows the cancellation."""
+        self._closing = True
+        self._freed.set()
+
     async def give_back(self) -> None:
         """Stop deliveries and return what has arrived but was not handed out."""
-        self._closing = True
+        self.close()
         with contextlib.suppress(Unavailable):
             await self._inbox.drain()
         for message in self._inbox.take():
             with contextlib.suppress(Unavailable), translate_errors():
                 await message.nak()
 
-    async def _next(self, batch: int) -> list[Msg]:
+    async def _hand_out_next(self, consume: Consume, group: asyncio.TaskGroup) -> None:
         free = self._workers - self.unsettled
         if free <= 0:
             self._freed.clear()
             await self._freed.wait()
-            return []
+            return
         if self._generation != self._connection.generation:
             self._generation = self._connection.generation
             self._inbox.outstanding = 0  # The server forgets requests of a lost connection.
         if self._inbox.outstanding == 0 and not self._inbox.has_arrived:
             await self._inbox.request(free)
         await self._inbox.wait(WAIT_S)
-        return [] if self._closing else self._inbox.take(batch)
+        for message in [] if self._closing else self._inbox.take(free):
+            self.unsettled += 1
+            if self._passed_over and stated_type(message.data) in self._passed_over:
+                await self._acknowledge(message)
+            else:
+                group.create_task(consume(message))
+
+    async def _acknowledge(self, message: Msg) -> None:
+        try:
+            with translate_errors():
+                await message.ack()
+        finally:
+            self.settle()

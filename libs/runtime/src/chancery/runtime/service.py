@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -115,14 +115,21 @@ class Service:
         parking: Parking,
         workers: int,
         deliveries_max: int = DELIVERIES_MAX,
+        passes_over: Collection[str] = (),
     ) -> None:
-        """Handle the events of `consumer`, up to `workers` at a time."""
-        self.receiver(
-            consumer,
-            decoded(handler),
-            parking=parking,
-            workers=workers,
-            deliveries_max=deliveries_max,
+        """Handle the events of `consumer`, up to `workers` at a time.
+
+        Events that state one of the types of `passes_over` are acknowledged and not handled.
+        """
+        self._workers.append(
+            WorkerSpec(
+                consumer=consumer,
+                receive=decoded(handler),
+                parking=parking,
+                workers=workers,
+                deliveries_max=deliveries_max,
+                passes_over=passes_over,
+            )
         )
 
     def receiver(

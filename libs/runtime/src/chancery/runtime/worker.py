@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from faststream import AckPolicy
 from faststream.nats import JStream, NatsRouter, PullSub
@@ -53,13 +54,17 @@ _log = get_logger("chancery.runtime")
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """What a service asks for: a handler on a consumer with so many at a time."""
+    """What a service asks for: a handler on a consumer with so many at a time.
+
+    Events that state a type of `passes_over` are acknowledged, and nothing handles them.
+    """
 
     consumer: Consumer
     receive: Receiver
     parking: Parking
     workers: int
     deliveries_max: int = DELIVERIES_MAX
+    passes_over: Collection[str] = ()
 
 
 @dataclass(slots=True)
@@ -90,7 +95,7 @@ class Worker:
                 state = await consumer_state(self.connection, self.spec.consumer)
                 rules.ack_wait_s = state.ack_wait_s
                 rules.settles = pull = self._new_pull()
-                await self._serve(subscriber, pull)
+                await self._serve(subscriber, pull, rules)
             except Unavailable as error:
                 self._explain(error)
             await asyncio.sleep(WATCH_S)
@@ -106,19 +111,27 @@ class Worker:
             await self._pull.wait_settled()
 
     def _new_pull(self) -> GuardedPull:
-        return GuardedPull(self.connection, self.spec.consumer, self.spec.workers)
+        spec = self.spec
+        return GuardedPull(
+            self.connection, spec.consumer, spec.workers, frozenset(spec.passes_over)
+        )
 
-    async def _serve(self, subscriber: LogicSubscriber[Any], pull: GuardedPull) -> None:
+    async def _serve(
+        self, subscriber: LogicSubscriber[Any], pull: GuardedPull, rules: AckRules
+    ) -> None:
         await pull.open()
         try:
             with translate_errors():
                 await _start(subscriber, pull)
             self._pull = pull
-            await self._watch(pull)
-        except Unavailable as error:
-            self._explain(error)
-            await _let_finish(pull)
-            raise
+            lost: Unavailable
+            async with asyncio.TaskGroup() as group:
+                handing_out = group.create_task(pull.hand_out(subscriber.consume))
+                keeping_alive = group.create_task(rules.keep_alive())
+                lost = await self._until_lost(pull)
+                handing_out.cancel()
+                keeping_alive.cancel()
+            raise lost
         finally:
             self._pull = None
             await pull.unsubscribe()
@@ -130,7 +143,18 @@ class Worker:
             _log.warning("worker is waiting", consumer=name, reason=error.detail)
         self.reason = error.detail
 
-    async def _watch(self, pull: GuardedPull) -> None:
+    async def _until_lost(self, pull: GuardedPull) -> Unavailable:
+        """Return why the consumer is lost, after its handlers had time to end."""
+        try:
+            await self._watch(pull)
+        except Unavailable as error:
+            self._explain(error)
+            await _let_finish(pull)
+            return error
+        finally:
+            pull.close()
+
+    async def _watch(self, pull: GuardedPull) -> NoReturn:
         """Look at the consumer every second; raise when it is lost."""
         while True:
             state = await consumer_state(self.connection, self.spec.consumer)

@@ -15,6 +15,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -284,7 +285,8 @@ def _remove(path: Path) -> None:
 
 def _make_folders(path: Path) -> list[Path]:
     """Make a folder with those above it and return the ones that have a new entry to sync."""
-    missing_folders = [folder for folder in (path, *path.parents) if not folder.is_dir()]
+    folders = (path, *path.parents)
+    missing_folders = list(takewhile(lambda folder: not folder.is_dir(), folders))
     for folder in reversed(missing_folders):
         folder.mkdir(mode=0o700, exist_ok=True)
     return [folder.parent for folder in missing_folders]

@@ -25,7 +25,7 @@ from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
-from chancery.indexing.handlers.publications import Publications
+from chancery.indexing.handlers.publications import PASSED_OVER, Publications
 from chancery.indexing.handlers.refreshing import Refreshing
 from chancery.indexing.ports import Converter, DocumentReader
 from chancery.indexing.settings import IndexingSettings
@@ -111,6 +111,7 @@ async def serve(settings: IndexingSettings) -> None:
             worker.handle,
             parking=PostgresParking(pool, "indexing"),
             workers=settings.workers,
+            passes_over=PASSED_OVER,
         )
         serve_wishes(service, worker.refreshing)
         await service.run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from chancery.events import authority, authority_knowledge
 from chancery.events.authority import RevisionPublished, SnapshotPublished, SourceDeclared
 from chancery.events.authority_knowledge import VersionPublished
 from chancery.events.envelope import Event, EventData
@@ -15,6 +16,13 @@ from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Asking, Cause, Progress
 from chancery.kernel.errors import Conflict
 from chancery.runtime.telemetry import current_traceparent
+
+PASSED_OVER = frozenset(
+    model.TYPE
+    for model in (*authority.MODELS, *authority_knowledge.MODELS)
+    if model is SourceDeclared or model not in TRIGGERS
+)
+"""Types of events that change no index state; a source's revisions come by themselves."""
 
 ROUNDS_MAX = 4
 """How often new work may turn up (a declaration that changes meanwhile) within one delivery."""
@@ -34,8 +42,7 @@ class Publications:
             Conflict, Unavailable: try again later.
             Corrupt: the resource's history cannot be read; nothing is said of it.
         """
-        # The declaration of a source changes no state; its revisions come by themselves.
-        if not isinstance(event.data, TRIGGERS) or isinstance(event.data, SourceDeclared):
+        if event.data.TYPE in PASSED_OVER:
             return
         found: Mapping[int, Outcome] = {}
         for _ in range(ROUNDS_MAX):
