@@ -9,6 +9,7 @@ import pytest
 from chancery.events.run import ProposedQuote, ProposedValue
 from chancery.events.topology import run_subject
 from chancery.kernel.canonical import sha256_hex
+from chancery.tabular.engine import engine_name
 from chancery.testkit.waiting import eventually
 from tests.integration.execution.world import (
     HIGHEST,
@@ -110,6 +111,7 @@ async def test_two_measures_are_executed_and_their_blobs_stored(world: World) ->
     previews: list[bytes] = []
     for value in values:
         assert isinstance(value, ProposedValue)
+        assert value.engine == engine_name()
         for sha256 in (value.query_sha256, value.preview_sha256, value.rows_sha256):
             assert sha256 is not None
             data = await world.blobs.get_run(TENANT, run.data.run_id, sha256, limit=10_000)

@@ -24,7 +24,9 @@ from chancery.release.handlers import fsck_values
 from chancery.release.handlers.fsck_values import CheckValues
 from chancery.release.settings import ReleaseSettings
 from chancery.store.pool import connect as connect_database
-from chancery.tabular.jobs import Table
+from chancery.tabular.jobs import Limits, Uncut
+from chancery.tabular.pool import WorkerPool
+from chancery.tabular.preview import BUDGET_BYTES_MAX, BUDGET_BYTES_MIN, PREVIEW_BYTES_MAX
 from chancery.tabular.restricting import Restricted
 from chancery.verify.verify import verify_bundle
 from tests.integration.release import test_values
@@ -41,6 +43,11 @@ LONGEST = "SELECT max(region) FROM orders"
 OTHER_ROWS = b"id,amount,region,secret\n1,1,north,a\n2,2,south,b\n"
 BIG = b"id,amount,region,secret\n" + b"".join(
     b"%d,1,%s%05d,a\n" % (number, b"r" * 1000, number) for number in range(5000)
+)
+
+
+WIDE = b"id,amount,region,secret\n" + b"".join(
+    b"%d,1,%s,a\n" % (number, b"r" * 3_000) for number in range(1, 61)
 )
 
 
@@ -212,7 +219,7 @@ async def test_a_table_too_large_for_a_bundle_is_checked(
     other = await lying(orders)
     values: list[ProposedValue] = []
     for told, run_id in ((orders, honest.run_id), (other, lied.run_id)):
-        made = Table(told.table, told.parquet)
+        made = Uncut(told.table, told.parquet)
         preview, rows = await told.pool.query_with_rows(LONGEST, made)
         assert (rows is None) == (told is orders)
         put = orders.world.blobs.put_run
@@ -235,6 +242,37 @@ async def test_a_table_too_large_for_a_bundle_is_checked(
     assert passed.counts["results_run_again"] == 1
     code, where = only(found)
     assert (code, where["differs"]) == ("result_differs", "preview preview.rows value")
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publish orders whose first rows do not fit into every budget."""
+    monkeypatch.setattr(test_values, "CSV", WIDE)
+
+
+@pytest.mark.req("CR-22")
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize(
+    ("budget", "rows"), [(BUDGET_BYTES_MIN, 5), (PREVIEW_BYTES_MAX, 21), (BUDGET_BYTES_MAX, 50)]
+)
+async def test_another_byte_budget_is_sealed_verified_and_examined(
+    orders: Orders, examiner: Examiner, budget: int, rows: int
+) -> None:
+    run_id, beyond = (await orders.ask()).run_id, (await orders.ask()).run_id
+    sql = "SELECT id, region FROM orders"
+    async with WorkerPool(Limits(preview_bytes_max=budget), concurrency=1) as pool:
+        told = replace(orders, pool=pool)
+        last = (await told.propose(run_id, sql)).model_copy(update={"row": rows - 1})
+        past = (await told.propose(beyond, sql)).model_copy(update={"row": rows})
+
+    assert f"orders.id = {rows}" in await sealed(orders, last, run_id)
+    await orders.world.propose(await orders.world.admitted(beyond), past)
+
+    refused = parse((await orders.world.ended(beyond)).json_text)
+    assert refused["outcome"] == "insufficient_evidence"
+    bundle = await orders.world.document("bundle", run_id)
+    assert verify_bundle(bundle.json_text.encode()).exit_code == 0
+    assert (await examiner.run(run_id)).counts["results_run_again"] == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,14 @@ from __future__ import annotations
 import pytest
 
 from chancery.evidence.bundle import RowsRead
+from chancery.kernel.canonical import parse_json
+from chancery.tabular.preview import (
+    BUDGET_BYTES_MAX,
+    BUDGET_BYTES_MIN,
+    PREVIEW_BYTES_MAX,
+    budget_of,
+)
+from chancery.tabular.tree import as_items, as_object
 from chancery.verify.values import execute_in_duckdb
 from chancery.verify.verify import verify_bundle
 from tests.unit.verify import sealed
@@ -23,6 +31,18 @@ def test_the_stand_in_of_the_unit_tests_gives_the_bytes_of_the_real_worker() -> 
     assert execute_in_duckdb(sealed.SQL, sealed.ROWS) == sealed.run_in_python(
         sealed.SQL, sealed.ROWS
     )
+
+
+@pytest.mark.req("CR-22")
+@pytest.mark.parametrize("budget", [BUDGET_BYTES_MIN, PREVIEW_BYTES_MAX, BUDGET_BYTES_MAX])
+def test_a_query_is_cut_again_to_the_budget_that_its_preview_states(budget: int) -> None:
+    notes = RowsRead(table="notes", columns=(("note", "VARCHAR"),), rows=(("n" * 3_000,),) * 60)
+
+    made = execute_in_duckdb("SELECT note FROM notes", notes, bytes_max=budget)
+
+    preview = as_object(parse_json(made))
+    assert (budget_of(preview), preview["truncated"]) == (budget, True)
+    assert len(as_items(preview["rows"])) == min(50, (budget - 300) // 3_005)
 
 
 @pytest.mark.parametrize(

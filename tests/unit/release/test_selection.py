@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,12 +31,13 @@ from chancery.release.domain.selection import (
     checked_preview,
     entries_used,
     gathered_pins,
+    is_selection_error,
     query_name,
     select,
 )
 from chancery.release.errors import InvalidSelection
 from chancery.tabular.plan import plan
-from chancery.tabular.preview import Result, preview_of
+from chancery.tabular.preview import BUDGET_BYTES_MAX, BUDGET_BYTES_MIN, Result, preview_of
 from chancery.tabular.schema import TableSchema, column_of
 
 TEXT = "Reviews are owned by Mara. Invoices are in euro.\n"
@@ -207,6 +210,40 @@ def test_a_malformed_preview_is_refused_and_breaks_nothing(old: bytes, new: byte
     assert refused.value.code == "preview_malformed"
 
 
+@pytest.mark.req("CR-22")
+@pytest.mark.parametrize("budget", [BUDGET_BYTES_MIN, BUDGET_BYTES_MAX])
+def test_a_preview_of_another_budget_stands_up_and_one_beyond_it_does_not(budget: int) -> None:
+    sql, row = "SELECT region FROM orders", ("n" * 4_000,)
+    result = Result((("region", "VARCHAR"),), (row,) * 50, truncated=False)
+    judged = plan(sql, [TABLE]).eligibility
+    cut = preview_of(sql, result, judged, bytes_max=budget)
+    stored = cut.canonical()
+
+    checked, _ = checked_preview(Query(DATASET, sql, stored), TABLE)
+
+    assert (checked, checked.truncated) == (cut, len(cut.rows) < 50)
+    more = dataclasses.replace(cut, rows=(row,) * 100).canonical()
+    unbounded = stored.replace(b'"bytes_max":%d' % budget, b'"bytes_max":99999999999')
+    for forged, code in ((more, "preview_mismatch"), (unbounded, "preview_budget")):
+        with pytest.raises(Rejected) as refused:
+            checked_preview(Query(DATASET, sql, forged), TABLE)
+        assert refused.value.code == code
+        assert is_selection_error(refused.value)
+
+
+@pytest.mark.parametrize("engine", ["duckdb/2", "duckdb 1", "DuckDB/1"])
+def test_a_value_of_another_engine_is_refused(engine: str) -> None:
+    sql, column = "SELECT sum(amount) FROM orders", ("sum(amount)", "HUGEINT")
+    for known in (None, "duckdb/1"):
+        (execution,) = stated(sql, column, engine=known).executions
+        assert execution.engine == "duckdb/1"
+
+    with pytest.raises(InvalidSelection) as refused:
+        stated(sql, column, engine=engine)
+
+    assert refused.value.code == "engine_mismatch"
+
+
 def test_a_statement_over_a_hidden_column_does_not_pass() -> None:
     query = recorded("SELECT min(region) FROM orders", ("min(region)", "VARCHAR"))
     visible = TableSchema("orders", COLUMNS[:1])
@@ -243,7 +280,11 @@ def test_a_value_pins_the_columns_that_its_statement_reads() -> None:
 
 
 def stated(
-    sql: str, *columns: tuple[str, str], value: str = "4000", entries: tuple[str, ...] = ("orders",)
+    sql: str,
+    *columns: tuple[str, str],
+    value: str = "4000",
+    entries: tuple[str, ...] = ("orders",),
+    engine: str | None = None,
 ) -> Selected:
     """Return what is selected when the first cell of a recorded preview is stated of `entries`."""
     query = recorded(sql, *columns, value=value)
@@ -254,6 +295,7 @@ def stated(
                 snapshot=1,
                 query_sha256=sha256_hex(query.sql.encode()),
                 preview_sha256=sha256_hex(query.preview),
+                engine=engine,
                 row=0,
                 column=0,
             ),

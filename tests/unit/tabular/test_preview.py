@@ -6,10 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chancery.kernel.canonical import Json, parse_json
 from chancery.kernel.errors import Rejected
 from chancery.tabular.plan import plan
-from chancery.tabular.preview import ROWS_MAX, Preview, Result, Row, preview_of, value_at
+from chancery.tabular.preview import (
+    BUDGET_BYTES_MAX,
+    BUDGET_BYTES_MIN,
+    PREVIEW_BYTES_MAX,
+    ROWS_MAX,
+    Preview,
+    Result,
+    Row,
+    budget_of,
+    preview_of,
+    value_at,
+)
 from chancery.tabular.schema import TableSchema, column_of
+from chancery.tabular.tree import as_object
 
 ORDERS = TableSchema("orders", (column_of("amount", "BIGINT"), column_of("note", "VARCHAR")))
 SQL = "SELECT amount, note, 1 FROM orders"
@@ -51,6 +64,36 @@ def test_the_byte_budget_holds_and_only_cuts_at_the_end(notes: list[str]) -> Non
     assert len(cut.canonical()) <= 1_000
     assert cut.rows == whole.rows[: len(cut.rows)]
     assert cut.truncated == (len(cut.rows) < len(rows))
+
+
+@pytest.mark.req("CR-22")
+@given(st.integers(BUDGET_BYTES_MIN, BUDGET_BYTES_MAX))
+def test_a_preview_states_the_budget_that_it_was_cut_to(bytes_max: int) -> None:
+    rows = tuple(("1", "n" * 6_000, "1") for _ in range(ROWS_MAX))
+
+    cut = preview(rows, bytes_max=bytes_max)
+
+    stored = as_object(parse_json(cut.canonical()))
+    assert budget_of(stored) == bytes_max
+    assert ("bytes_max" in stored) == (bytes_max != PREVIEW_BYTES_MAX)
+    assert len(cut.canonical()) <= bytes_max
+    assert cut.truncated
+    assert value_at(cut, len(cut.rows) - 1, 0).value == "1"
+    with pytest.raises(Rejected):
+        value_at(cut, len(cut.rows), 0)
+
+
+@pytest.mark.req("CR-22")
+@pytest.mark.parametrize(
+    "stated",
+    [0, -1, BUDGET_BYTES_MIN - 1, BUDGET_BYTES_MAX + 1, 2**40, True, 65536.0, "65536", None],
+)
+def test_a_budget_that_no_execution_may_be_set_to_is_refused(stated: Json) -> None:
+    with pytest.raises(Rejected) as refused:
+        budget_of({"bytes_max": stated})
+
+    assert refused.value.code == "preview_budget"
+    assert budget_of({}) == PREVIEW_BYTES_MAX
 
 
 def test_columns_beyond_the_budget_are_refused() -> None:

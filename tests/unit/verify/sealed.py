@@ -42,6 +42,7 @@ from chancery.evidence.texts import explanation
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
 from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import resource_key
+from chancery.tabular.preview import PREVIEW_BYTES_MAX
 
 TENANT = "default"
 SEED = bytes(range(16))
@@ -73,8 +74,9 @@ def preview_of(rows: RowsRead) -> Mapping[str, Json]:
     return {"sql": SQL, "columns": [column], "rows": [[f"{total:.2f}"]], "truncated": False}
 
 
-def run_in_python(sql: str, rows: RowsRead) -> bytes:
+def run_in_python(sql: str, rows: RowsRead, *, bytes_max: int = PREVIEW_BYTES_MAX) -> bytes:
     """Stand in for DuckDB: sums the one column of the orders table, refuses everything else."""
+    assert bytes_max == PREVIEW_BYTES_MAX
     if sql != SQL or rows.table != "orders" or rows.columns != ROWS.columns:
         message = "not the statement that this stand-in knows"
         raise Rejected(message, code="sql_not_bindable")

@@ -285,9 +285,9 @@ def test_rows_of_another_table_are_not_run() -> None:
     proof = FULL.results[0].model_copy(update={"rows": false})
     ran: list[str] = []
 
-    def run(sql: str, rows: RowsRead) -> bytes:
+    def run(sql: str, rows: RowsRead, *, bytes_max: int) -> bytes:
         ran.append(rows.table)
-        return sealed.run_in_python(sql, sealed.ROWS)
+        return sealed.run_in_python(sql, sealed.ROWS, bytes_max=bytes_max)
 
     report = resealed(honest(), results=(proof,), run=run)
 

@@ -136,7 +136,7 @@ def test_a_missing_cut_message_is_uncheckable() -> None:
 def test_a_query_that_cannot_run_here_differs_from_one_that_cannot_run(
     error: ChanceryError, verdict: str
 ) -> None:
-    def fail(sql: str, rows: RowsRead) -> bytes:
+    def fail(sql: str, rows: RowsRead, *, bytes_max: int) -> bytes:
         raise error
 
     report = verify_bundle(FULL.to_bytes(), run=fail)
@@ -145,8 +145,8 @@ def test_a_query_that_cannot_run_here_differs_from_one_that_cannot_run(
 
 
 def test_another_result_of_the_query_is_a_mismatch() -> None:
-    def wrong(sql: str, rows: RowsRead) -> bytes:
-        return sealed.run_in_python(sql, rows).replace(b"4000.00", b"4000.01")
+    def wrong(sql: str, rows: RowsRead, *, bytes_max: int) -> bytes:
+        return sealed.run_in_python(sql, rows, bytes_max=bytes_max).replace(b"4000.00", b"4000.01")
 
     report = verify_bundle(FULL.to_bytes(), run=wrong)
 

@@ -160,7 +160,7 @@ class ProposedValue(_Part):
 
     `query_sha256` and `preview_sha256` are blobs of the run: the canonical SQL and the preview.
     `rows_sha256` is the blob of the authorised rows that the query read (evidence.bundle.RowsRead),
-    absent above 4 MiB.
+    absent above 4 MiB. `engine` is what executed it (`duckdb/X.Y.Z`), absent from an older build.
     """
 
     kind: Literal["value"] = "value"
@@ -169,6 +169,7 @@ class ProposedValue(_Part):
     query_sha256: Sha256
     preview_sha256: Sha256
     rows_sha256: Sha256 | None = None
+    engine: str | None = Field(default=None, min_length=1, max_length=100)
     row: Whole
     column: Whole
 

@@ -32,4 +32,9 @@ def reexecute(
         reply_bytes_max=reply_bytes_max(limits.preview_bytes_max),
     )
     result = read_result(frames[0])
-    return preview_of(planned.query.canonical_sql, result, planned.eligibility)
+    return preview_of(
+        planned.query.canonical_sql,
+        result,
+        planned.eligibility,
+        bytes_max=limits.preview_bytes_max,
+    )

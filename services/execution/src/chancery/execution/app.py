@@ -24,6 +24,7 @@ from chancery.runtime.parking import Parking, PostgresParking
 from chancery.runtime.service import Service
 from chancery.store.blobs import open_blobs
 from chancery.store.pool import PoolLimits, open_pool
+from chancery.tabular.jobs import Limits
 from chancery.tabular.pool import WorkerPool
 
 LIMITS = PoolLimits(connections_max=4)
@@ -55,6 +56,12 @@ def create_selecting(
         sql=sql,
         clock=SystemClock(),
     )
+
+
+def create_pool(settings: ExecutionSettings) -> WorkerPool:
+    """Return the processes for statements, with the budget of previews that is set."""
+    limits = Limits(preview_bytes_max=settings.preview_bytes)
+    return WorkerPool(limits, concurrency=settings.queries)
 
 
 def register(
@@ -97,7 +104,7 @@ async def serve(settings: ExecutionSettings) -> None:
         pool = await stack.enter_async_context(
             await open_pool(dsn, name="chancery-execution", limits=LIMITS)
         )
-        sql = await stack.enter_async_context(WorkerPool(concurrency=settings.queries))
+        sql = await stack.enter_async_context(create_pool(settings))
         reading = Reading(blobs, Cuts(sql))
         selecting = create_selecting(opened.connection, reading, sql, selector)
         parking = PostgresParking(pool, "execution")

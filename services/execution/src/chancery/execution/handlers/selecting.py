@@ -36,6 +36,7 @@ from chancery.runtime.delivery import Delivery
 from chancery.runtime.logging import get_logger
 from chancery.runtime.telemetry import current_traceparent
 from chancery.store.blobs import Blobs
+from chancery.tabular.engine import engine_name
 from chancery.tabular.jobs import RowTable
 from chancery.tabular.preview import Preview
 
@@ -146,6 +147,7 @@ class Selecting:
             query_sha256=query_sha256,
             preview_sha256=preview_sha256,
             rows_sha256=rows_sha256,
+            engine=engine_name(),
             row=0,
             column=0,
         )

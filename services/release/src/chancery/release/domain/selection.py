@@ -38,7 +38,7 @@ from chancery.release.errors import InvalidSelection
 from chancery.tabular import values
 from chancery.tabular.jobs import row_of
 from chancery.tabular.plan import Plan, plan
-from chancery.tabular.preview import Preview, Result, preview_of, value_at
+from chancery.tabular.preview import Preview, Result, budget_of, preview_of, value_at
 from chancery.tabular.schema import TableSchema, visible_columns
 from chancery.tabular.tree import as_items, as_object, as_text
 
@@ -229,6 +229,9 @@ class _Builder:
 
     def add_value(self, selection: ProposedValue, entry: ScopeEntry) -> None:
         """Derive a value's label and eligibility again and take its cell."""
+        if selection.engine not in {None, self._engine}:
+            message = "the value was made by another engine than the one that its receipt can name"
+            raise InvalidSelection(message, code="engine_mismatch")
         preview, planned = self._preview(query_name(selection), entry)
         value = value_at(preview, selection.row, selection.column)
         check_stated(value, planned.tables)
@@ -301,7 +304,8 @@ def checked_preview(query: Query, table: TableSchema) -> tuple[Preview, Plan]:
     """Return a recorded preview whose statement, labels and eligibility are what we derive.
 
     Raises:
-        Rejected: the statement does not pass the gate over what the caller may see.
+        Rejected: the statement does not pass the gate over what the caller may see, or the preview
+            states a byte budget that no execution may be set to.
         InvalidSelection: the recorded preview is not the one that follows from the statement.
     """
     planned = plan(query.sql, [table])
@@ -309,11 +313,11 @@ def checked_preview(query: Query, table: TableSchema) -> tuple[Preview, Plan]:
         message = "the recorded statement is not in its canonical form"
         raise InvalidSelection(message, code="query_not_canonical")
     try:
-        result = _result_of(query.preview)
+        result, budget = _result_of(query.preview)
     except (Corrupt, KeyError, TypeError, ValueError, AssertionError) as error:
         message = "the recorded preview is malformed"
         raise InvalidSelection(message, code="preview_malformed") from error
-    preview = preview_of(query.sql, result, planned.eligibility)
+    preview = preview_of(query.sql, result, planned.eligibility, bytes_max=budget)
     if preview.canonical() != query.preview:
         message = "the recorded preview is not the one that its statement gives"
         raise InvalidSelection(message, code="preview_mismatch")
@@ -326,10 +330,12 @@ def is_selection_error(error: Rejected) -> bool:
         "sql",
         "row",
         "column",
+        "preview",
     }
 
 
-def _result_of(payload: bytes) -> Result:
+def _result_of(payload: bytes) -> tuple[Result, int]:
+    """Return a recorded result with the byte budget that it was cut to."""
     parsed = parse_json(payload)
     if canonical_bytes(parsed) != payload:
         message = "not canonical"
@@ -344,7 +350,7 @@ def _result_of(payload: bytes) -> Result:
         message = "a row has another number of cells"
         raise ValueError(message)
     truncated: Json = found["truncated"]
-    return Result(columns, rows, truncated=truncated is True)
+    return Result(columns, rows, truncated=truncated is True), budget_of(found)
 
 
 def _not_admitted(noun: str) -> InvalidSelection:
