@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Rejected
 from chancery.tabular.clauses import Reason
-from chancery.tabular.grammar import FEATURES, FUNCTIONS, TYPE_NAMES
+from chancery.tabular.gate import gate
+from chancery.tabular.grammar import (
+    FEATURES,
+    FUNCTIONS,
+    GRAMMAR,
+    TAGS,
+    TYPE_NAMES,
+    TYPES_OF,
+    VALUES,
+)
 from chancery.tabular.plan import plan
 from chancery.tabular.refusals import TEXTS, feature_code
 from chancery.tabular.schema import TableSchema, column_of
+from chancery.tabular.tree import as_items, as_object
 from chancery.tabular.twin import check_reads, create_tables, open_twin
 
 PAGE = (Path(__file__).parents[3] / "docs" / "sql.md").read_text()
@@ -89,6 +101,94 @@ def test_an_ineligible_column_says_its_documented_reason(reason: str, sql: str) 
     judged = plan(sql, SCHEMAS).eligibility
 
     assert reason in {judged.reason, *(each.reason for each in judged.columns)}
+
+
+def filled(part: Mapping[str, Json], position: str) -> Iterator[tuple[str, str, Json]]:
+    """Yield each allowed kind that stands in a tree, with its fields and what they hold.
+
+    What they hold is a value for a field of few values, else whether they hold anything.
+    """
+    tag_field = TAGS.get(position)
+    kind = "" if tag_field is None else str(part[tag_field])
+    narrower = part.get("type") if kind in TYPES_OF else None
+    place = _place(position, kind)
+    yield place, "", narrower
+    for name, value in part.items():
+        rule, _, inner = GRAMMAR[position][kind][name].partition(" ")
+        if rule in {"one", "maybe", "many"}:
+            inside = as_items(value) if rule == "many" else [value] if value is not None else []
+            for each in inside:
+                yield from filled(as_object(each), inner)
+        yield place, name, value if rule == "is" else bool(value)
+
+
+def allowed(position: str) -> Iterator[tuple[str, str, Json]]:
+    """Yield what `filled` has to find at a position, so that all that is allowed has an example."""
+    for kind, shape in GRAMMAR[position].items():
+        place = _place(position, kind)
+        yield from ((place, "", each) for each in sorted(TYPES_OF.get(kind, ())))
+        if kind not in TYPES_OF:
+            yield place, "", None
+        for name, rule in shape.items():
+            first, _, values = rule.partition(" ")
+            if first == "is":
+                yield from ((place, name, each) for each in VALUES[values])
+            elif first in {"maybe", "many"} or (first == "plain" and name in FILLED):
+                yield place, name, True
+
+
+def _place(position: str, kind: str) -> str:
+    """Return where a kind stands; an item of the select list is an expression or a star."""
+    return f"{'expression' if position == 'item' else position} {kind}"
+
+
+FILLED = ("using_columns", "exclude_list", "relation_name", "group_sets", "column_names")
+"""The plain fields that stand for a feature when they hold something."""
+
+
+@pytest.mark.req("CR-23")
+def test_everything_that_the_grammar_allows_has_an_accepted_example() -> None:
+    """Derived from the allow-list: what it allows next fails here until the page shows it."""
+    wanted = {each for position in GRAMMAR for each in allowed(position)}
+    shown = {each for _, sql in ACCEPTED for each in filled(gate(sql).node, "node")}
+
+    assert len(wanted) > 120
+    assert sorted(map(str, wanted - shown)) == []
+
+
+CASTS = {
+    **dict.fromkeys(("boolean", "bool"), "BOOLEAN"),
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    **dict.fromkeys(("integer", "int", "int4"), "INTEGER"),
+    **dict.fromkeys(("int8", "bigint"), "BIGINT"),
+    "hugeint": "HUGEINT",
+    **dict.fromkeys(("decimal", "numeric"), "DECIMAL(18,3)"),
+    **dict.fromkeys(("decimal(9,2)", "numeric(9,2)"), "DECIMAL(9,2)"),
+    "double": "DOUBLE",
+    **dict.fromkeys(("float", "real"), "FLOAT"),
+    **dict.fromkeys(("varchar", "text", "string"), "VARCHAR"),
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    **dict.fromkeys(("timestamptz", "timestamp with time zone"), "TIMESTAMP WITH TIME ZONE"),
+    "interval": "INTERVAL",
+}
+
+
+def test_every_type_of_a_cast_is_tried() -> None:
+    assert {name.partition("(")[0] for name in CASTS} == TYPE_NAMES
+
+
+@pytest.mark.req("CR-23")
+@pytest.mark.parametrize("name", CASTS)
+def test_a_cast_gives_its_type(name: str) -> None:
+    planned = plan(f"SELECT CAST(NULL AS {name}), TRY_CAST(region AS {name}) FROM orders", SCHEMAS)
+
+    with open_twin() as twin:
+        create_tables(twin, planned.tables)
+        types = [each for _, each in twin.describe(planned.query.canonical_sql)]
+
+    assert types == [CASTS[name]] * 2
 
 
 def test_every_code_is_documented_once() -> None:

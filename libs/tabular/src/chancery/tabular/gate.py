@@ -161,6 +161,8 @@ class _Walk:
         match kind:
             case "plain":
                 allowed = _is_plain(child)
+            case "is":
+                allowed = isinstance(child, str | bool) and child in grammar.VALUES[position]
             case "empty":
                 allowed = not child
             case "path":
@@ -191,7 +193,7 @@ def _check_kind(tag: str, value: Mapping[str, Json]) -> None:
             allowed = value.get("ref_type") in grammar.JOINS
         case "COLUMN_REF":
             allowed = len(as_items(value.get("column_names"))) <= _NAMES_MAX
-        case "OPERATOR" | "CONJUNCTION":
+        case "OPERATOR" | "CONJUNCTION" | "COMPARISON" | "BETWEEN":
             allowed = value.get("type") in grammar.TYPES_OF[tag]
         case _:
             allowed = True

@@ -1,8 +1,9 @@
 """The allow-list over DuckDB's parse tree: every kind, and what each of its fields may hold.
 
-A rule is `plain` (scalars, or lists of them), `empty` (absent or nothing in it), `path` (a name
-without schema or catalog), or `one`, `maybe`, `many` followed by the position whose kinds may stand
-there. A kind or a field that is not listed is refused, so a new DuckDB can only narrow the gate.
+A rule is `plain` (scalars, or lists of them), `is` followed by the name of the values it may have,
+`empty` (absent or nothing in it), `path` (a name without schema or catalog), or `one`, `maybe`,
+`many` followed by the position whose kinds may stand there. A kind or a field that is not listed is
+refused, so a new DuckDB can only narrow the gate.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _CALL = {
     "function_name": "plain",
     "schema": "empty",
     "catalog": "empty",
-    "distinct": "plain",
+    "distinct": "is flag",
     "arguments": "many argument",
     "qualified_name": "path",
-    "is_legacy_function_call": "plain",
+    "is_legacy_function_call": "empty",
 }
 _COMPARED = {**_EXPRESSION, "left": "one expression", "right": "one expression"}
 _CHILDREN = {**_EXPRESSION, "children": "many expression"}
@@ -36,23 +37,23 @@ _EXPRESSIONS: Mapping[str, Shape] = {
         **_CALL,
         "filter": "maybe expression",
         "order_bys": "one modifier",
-        "is_operator": "plain",
+        "is_operator": "is flag",
         "export_state": "empty",
     },
     "WINDOW": {
         **_CALL,
         "partitions": "many expression",
         "orders": "many order",
-        "start": "plain",
-        "end": "plain",
+        "start": "is frame start",
+        "end": "is frame end",
         "start_expr": "maybe expression",
         "end_expr": "maybe expression",
-        "offset_expr": "maybe expression",
-        "default_expr": "maybe expression",
-        "ignore_nulls": "plain",
-        "has_ignore_nulls": "plain",
+        "offset_expr": "empty",
+        "default_expr": "empty",
+        "ignore_nulls": "is flag",
+        "has_ignore_nulls": "is flag",
         "filter_expr": "maybe expression",
-        "exclude_clause": "plain",
+        "exclude_clause": "is exclusion",
         "arg_orders": "many order",
     },
     "OPERATOR": _CHILDREN,
@@ -68,15 +69,15 @@ _EXPRESSIONS: Mapping[str, Shape] = {
     "CAST": {
         **_EXPRESSION,
         "child": "one expression",
-        "try_cast": "plain",
+        "try_cast": "is flag",
         "type_expr": "one type",
     },
     "SUBQUERY": {
         **_EXPRESSION,
-        "subquery_type": "plain",
+        "subquery_type": "is subquery",
         "subquery": "one query",
         "child": "maybe expression",
-        "comparison_type": "plain",
+        "comparison_type": "is compared",
     },
 }
 _STAR: Shape = {
@@ -99,22 +100,22 @@ GRAMMAR: Mapping[str, Mapping[str, Shape]] = {
             "where_clause": "maybe expression",
             "group_expressions": "many expression",
             "group_sets": "plain",
-            "aggregate_handling": "plain",
+            "aggregate_handling": "is grouping",
             "having": "maybe expression",
             "sample": "empty",
             "qualify": "maybe expression",
         },
         "SET_OPERATION_NODE": {
             **_NODE,
-            "setop_type": "plain",
-            "setop_all": "plain",
+            "setop_type": "is combination",
+            "setop_all": "is flag",
             "left": "empty",
             "right": "empty",
             "children": "many node",
         },
     },
     "table": {
-        "EMPTY": _TABLE,
+        "EMPTY": {**_TABLE, "alias": "empty"},
         "BASE_TABLE": {
             **_TABLE,
             "schema_name": "empty",
@@ -127,15 +128,16 @@ GRAMMAR: Mapping[str, Mapping[str, Shape]] = {
         "SUBQUERY": {**_TABLE, "subquery": "one query", "column_name_alias": "empty"},
         "JOIN": {
             **_TABLE,
+            "alias": "empty",
             "left": "one table",
             "right": "one table",
             "condition": "maybe expression",
-            "join_type": "plain",
+            "join_type": "is join",
             "ref_type": "plain",
             "using_columns": "plain",
             "delim_flipped": "empty",
             "duplicate_eliminated_columns": "empty",
-            "is_implicit": "plain",
+            "is_implicit": "is flag",
             "ranking_expression": "empty",
             "nearest_count": "plain",
             "nearest_order_type": "plain",
@@ -149,7 +151,7 @@ GRAMMAR: Mapping[str, Mapping[str, Shape]] = {
             "type": "plain",
             "limit": "maybe expression",
             "offset": "maybe expression",
-            "limit_type": "plain",
+            "limit_type": "is limit",
         },
     },
     "expression": _EXPRESSIONS,
@@ -170,17 +172,19 @@ GRAMMAR: Mapping[str, Mapping[str, Shape]] = {
     "ctebody": {
         "": {
             "aliases": "empty",
-            "materialized": "plain",
+            "materialized": "is materialization",
             "key_targets": "empty",
             "payload_aggregates": "empty",
             "query_node": "one node",
         }
     },
     "argument": {"": {"name": "empty", "expression": "one expression"}},
-    "order": {"": {"type": "plain", "null_order": "plain", "expression": "one expression"}},
+    "order": {
+        "": {"type": "is direction", "null_order": "is nulls", "expression": "one expression"}
+    },
     "when": {"": {"when_expr": "one expression", "then_expr": "one expression"}},
     "replacement": {"": {"key": "plain", "value": "one expression"}},
-    "literal": {"": {"kind": "plain", "text": "plain"}},
+    "literal": {"": {"kind": "is literal", "text": "plain"}},
 }
 """Which kinds may stand at each position, and the fields of each kind."""
 
@@ -190,14 +194,53 @@ TAGS: Mapping[str, str] = {
 }  # fmt: skip
 """The field that tells the kinds of a position apart; a position without one has a single kind."""
 
+_FRAME_EDGES = frozenset(
+    f"{edge}_{unit}"
+    for edge in ("CURRENT_ROW", "EXPR_PRECEDING", "EXPR_FOLLOWING")
+    for unit in ("ROWS", "RANGE", "GROUPS")
+)
+
+VALUES: Mapping[str, frozenset[str | bool]] = {
+    "flag": frozenset({False, True}),
+    "frame start": _FRAME_EDGES | {"UNBOUNDED_PRECEDING"},
+    "frame end": _FRAME_EDGES | {"UNBOUNDED_FOLLOWING"},
+    "exclusion": frozenset({"NO_OTHER", "CURRENT_ROW", "GROUP", "TIES"}),
+    "subquery": frozenset({"SCALAR", "EXISTS", "ANY"}),
+    "compared": frozenset(
+        {
+            "INVALID", "COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_LESSTHAN",
+            "COMPARE_GREATERTHAN", "COMPARE_LESSTHANOREQUALTO", "COMPARE_GREATERTHANOREQUALTO",
+        }
+    ),
+    "grouping": frozenset({"STANDARD_HANDLING", "FORCE_AGGREGATES"}),
+    "combination": frozenset({"UNION", "UNION_BY_NAME", "EXCEPT", "INTERSECT"}),
+    "join": frozenset({"INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"}),
+    "limit": frozenset({"ROW_COUNT", "PERCENTAGE"}),
+    "materialization": frozenset(
+        {"CTE_MATERIALIZE_DEFAULT", "CTE_MATERIALIZE_ALWAYS", "CTE_MATERIALIZE_NEVER"}
+    ),
+    "direction": frozenset({"ORDER_DEFAULT", "ASCENDING", "DESCENDING"}),
+    "nulls": frozenset({"ORDER_DEFAULT", "NULLS FIRST", "NULLS LAST"}),
+    "literal": frozenset({"INTEGER", "NUMERIC", "STRING", "BOOLEAN", "NULL_LITERAL"}),
+}  # fmt: skip
+"""The values that a field with an `is` rule may have."""
+
 TYPES_OF: Mapping[str, frozenset[str]] = {
     "OPERATOR": frozenset(
         {
             "OPERATOR_NOT", "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_COALESCE",
-            "COMPARE_IN", "COMPARE_NOT_IN",
+            "COMPARE_IN",
         }
     ),
     "CONJUNCTION": frozenset({"CONJUNCTION_AND", "CONJUNCTION_OR"}),
+    "COMPARISON": frozenset(
+        {
+            "COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_LESSTHAN", "COMPARE_GREATERTHAN",
+            "COMPARE_LESSTHANOREQUALTO", "COMPARE_GREATERTHANOREQUALTO", "COMPARE_DISTINCT_FROM",
+            "COMPARE_NOT_DISTINCT_FROM",
+        }
+    ),
+    "BETWEEN": frozenset({"COMPARE_BETWEEN"}),
 }  # fmt: skip
 """The narrower types that are allowed of a class with many."""
 
