@@ -51,7 +51,7 @@ async def test_a_second_delivery_appends_nothing(log: Log, worker: Worker) -> No
     await worker.handle(event, delivery)
     await worker.handle(event, delivery)
 
-    assert await log.told(ref) == ["pending 1", "extracted 1", "ready 1"]
+    assert await log.told(ref) == ["extracted 1", "ready 1"]
 
 
 @pytest.mark.req("EV-6")
@@ -101,9 +101,7 @@ async def test_a_message_that_the_ledger_forgot_is_followed_before_more_is_said(
     await worker.handle(event, delivery)
     await worker.handle(await log.record(ref, RevisionWithdrawn()), delivery)
 
-    assert await log.told(ref) == [
-        "pending 1", "extracted 1", "ready 1", "excluded 1 withdrawn",
-    ]  # fmt: skip
+    assert await log.told(ref) == ["extracted 1", "ready 1", "excluded 1 withdrawn"]
 
 
 async def test_the_first_extraction_wins_over_another_one_of_the_same_extractor(
@@ -112,7 +110,7 @@ async def test_the_first_extraction_wins_over_another_one_of_the_same_extractor(
     ref = await log.declare()
     event = await log.publish(ref, b"one")
     await worker.handle(event, await log.delivery(ref))
-    extracted = decode((await log.index(ref))[1].payload)
+    extracted = decode((await log.index(ref))[0].payload)
     await _forget_all(database)
     await log.blobs.delete("acme", _extracted(extracted.data).manifest_sha256)
 
@@ -121,7 +119,7 @@ async def test_the_first_extraction_wins_over_another_one_of_the_same_extractor(
     ready = decode((await log.index(ref))[-1].payload).data
     assert isinstance(ready, RevisionReady)
     assert ready.manifest_sha256 == _extracted(extracted.data).manifest_sha256
-    assert len(await log.index(ref)) == 3
+    assert await log.told(ref) == ["extracted 1", "ready 1"]
 
 
 async def test_a_document_and_a_dataset_are_stored_as_the_events_say(
@@ -136,7 +134,7 @@ async def test_a_document_and_a_dataset_are_stored_as_the_events_say(
         await log.publish(dataset, csv, media_type="text/csv"), await log.delivery(dataset)
     )
 
-    first = _extracted(decode((await log.index(document))[1].payload).data)
+    first = _extracted(decode((await log.index(document))[0].payload).data)
     second = _extracted(decode((await log.index(dataset))[1].payload).data)
     parts = Manifest.from_bytes(await log.blobs.get("acme", first.manifest_sha256, limit=10**6))
     cards = DatasetManifest.from_bytes(

@@ -149,11 +149,11 @@ async def test_a_private_file_is_extracted_and_leaves_with_its_deletion(
         size_bytes=len(BODY),
     )
     await handle(log, worker, FILE, uploaded)
-    told = decode((await log.index(FILE))[1].payload).data
+    told = decode((await log.index(FILE))[0].payload).data
     await handle(log, worker, FILE, FileDeleted())
 
     assert isinstance(told, RevisionExtracted)
     assert told.workspace_id == "ada"
     stored = await log.blobs.get("acme", told.manifest_sha256, limit=10**6)
     assert Manifest.from_bytes(stored).key == "file-1"
-    assert await log.told(FILE) == ["pending 1", "extracted 1", "ready 1", "excluded 1 withdrawn"]
+    assert await log.told(FILE) == ["extracted 1", "ready 1", "excluded 1 withdrawn"]

@@ -13,6 +13,9 @@ from chancery.evidence.manifest import Manifest, check_text
 from chancery.indexing.errors import NeverDeclared
 from tests.unit.indexing.world import Crashed, World, declared_source, revision_of, text_hash
 
+LONG = b"one " * 80_000
+"""More than is extracted at once."""
+
 
 async def _source(*texts: bytes) -> World:
     world = World()
@@ -24,9 +27,28 @@ async def _source(*texts: bytes) -> World:
 
 @pytest.mark.req("CL-1")
 async def test_a_published_text_becomes_pending_extracted_and_ready() -> None:
-    world = await _source(b"Team Alpha owns reviews.\r\n")
+    world = await _source(LONG)
 
     assert world.told() == ["pending 1", "extracted 1", "ready 1"]
+
+
+@pytest.mark.req("CL-1")
+async def test_a_short_text_is_ready_before_anybody_could_be_told_that_it_is_pending() -> None:
+    world = await _source(b"Team Alpha owns reviews.\r\n")
+
+    assert world.told() == ["extracted 1", "ready 1"]
+
+
+async def test_what_is_lost_by_now_takes_nothing_from_what_was_extracted() -> None:
+    world = World()
+    world.record(declared_source())
+    publication = await world.publish(b"one")
+    await world.handle(publication)
+    world.blobs.stored.clear()
+
+    await world.handle(publication)
+
+    assert world.told() == ["extracted 1", "ready 1"]
 
 
 @pytest.mark.req("KO-3", "CR-8")
@@ -47,7 +69,7 @@ async def test_the_events_name_blobs_that_hold_the_text_and_its_parts() -> None:
 async def test_a_newer_revision_supersedes_before_it_is_ready() -> None:
     world = await _source(b"one", b"two")
 
-    assert world.told()[3:] == ["excluded 1 superseded", "pending 2", "extracted 2", "ready 2"]
+    assert world.told()[2:] == ["excluded 1 superseded", "extracted 2", "ready 2"]
 
 
 async def test_a_superseded_revision_is_still_extracted_once() -> None:
@@ -114,7 +136,7 @@ async def test_a_withdrawn_revision_is_excluded_and_a_restored_one_ready_again()
 async def test_a_result_that_comes_after_the_withdrawal_does_not_revive() -> None:
     world = World(crashes=frozenset({4}))
     world.record(declared_source())
-    publication = await world.publish(b"one")
+    publication = await world.publish(LONG)
     with pytest.raises(Crashed):
         await world.handle(publication)
     world.record(authority.RevisionWithdrawn())
@@ -125,14 +147,21 @@ async def test_a_result_that_comes_after_the_withdrawal_does_not_revive() -> Non
 
 
 @pytest.mark.req("CL-4")
-async def test_a_withdrawal_while_the_text_is_extracted_wins() -> None:
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (LONG, ["pending 1", "excluded 1 withdrawn"]),
+        (b"one", ["excluded 1 withdrawn"]),
+    ],
+)
+async def test_a_withdrawal_while_the_text_is_extracted_wins(text: bytes, told: list[str]) -> None:
     world = World()
     world.record(declared_source())
-    publication = await world.publish(b"one")
+    publication = await world.publish(text)
     world.while_reading = lambda: world.record(authority.RevisionWithdrawn())
     await world.handle(publication)
 
-    assert world.told() == ["pending 1", "extracted 1", "excluded 1 withdrawn"]
+    assert world.told() == told
 
 
 async def test_grants_and_titles_change_no_state() -> None:

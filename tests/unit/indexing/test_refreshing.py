@@ -100,7 +100,7 @@ async def test_a_ready_revision_is_announced_once_more_as_it_is(desk: Desk) -> N
 
     await desk.work(wish())
 
-    assert desk.world.told() == ["pending 1", "extracted 1", "ready 1", "ready 1"]
+    assert desk.world.told() == ["extracted 1", "ready 1", "ready 1"]
     assert desk.world.last(RevisionReady) == before
 
 

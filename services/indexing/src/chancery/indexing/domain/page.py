@@ -85,7 +85,8 @@ class Page:
         """Return the next event to append, or None when everything was said.
 
         `found` are outcomes of extractions; one that an earlier extraction under the same identity
-        has anticipated is dropped: the first one wins. Older revisions come first.
+        has anticipated is dropped: the first one wins. Of a withdrawn resource none is said. Older
+        revisions come first.
         """
         for number, revision in sorted(self.revisions.items()):
             step = self._extraction_step(revision, found.get(number))
@@ -105,7 +106,9 @@ class Page:
 
     def _extraction_step(self, revision: Revision, found: Outcome | None) -> Step | None:
         known = revision.outcome
-        if found is None or (known is not None and _stands_against(known, found)):
+        if found is None or self.history.withdrawn:
+            return None
+        if known is not None and _stands_against(known, found):
             return None
         return extracted_step(self.ref, self.history, replace(revision, outcome=found))
 

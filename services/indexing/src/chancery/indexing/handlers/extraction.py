@@ -12,6 +12,7 @@ from chancery.authority.states import DatasetState, ItemState
 from chancery.evidence.manifest import DatasetManifest, Manifest, build_manifest
 from chancery.extract.extraction import Extraction as ReadDocument
 from chancery.extract.items import view_of
+from chancery.extract.media import RAW_TYPES, bare
 from chancery.indexing.domain.cards import build_cards, check_policy
 from chancery.indexing.domain.history import History, Publication, ResourceRef
 from chancery.indexing.domain.standing import (
@@ -63,6 +64,12 @@ class Extraction:
         except (Rejected, Corrupt) as error:
             return Outcome(identity, _failed(error))
         return Outcome(identity, result)
+
+    def is_quick(self, ref: ResourceRef, publication: Publication) -> bool:
+        """Tell whether extracting takes no longer than saying that it is pending."""
+        if ref.kind not in {"source", "file"} or publication.size_bytes > SHORT_CHARACTERS:
+            return False
+        return bare(publication.media_type) in RAW_TYPES
 
     async def is_kept(self, ref: ResourceRef, extracted: Extracted) -> bool:
         """Tell whether the canonical form is in the blob store."""

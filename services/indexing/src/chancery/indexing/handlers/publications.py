@@ -9,8 +9,8 @@ from chancery.events import authority, authority_knowledge
 from chancery.events.authority import RevisionPublished, SnapshotPublished, SourceDeclared
 from chancery.events.authority_knowledge import VersionPublished
 from chancery.events.envelope import Event, EventData
-from chancery.indexing.domain.history import TRIGGERS, ResourceRef
-from chancery.indexing.domain.standing import Outcome, Revision
+from chancery.indexing.domain.history import TRIGGERS, History, ResourceRef, publication_of
+from chancery.indexing.domain.standing import Extracted, Outcome, Revision
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Asking, Cause, Progress
@@ -44,7 +44,7 @@ class Publications:
         """
         if event.data.TYPE in PASSED_OVER:
             return
-        found: Mapping[int, Outcome] = {}
+        found = await self._found_at_once(ref, event.data)
         for _ in range(ROUNDS_MAX):
             progress = await self.announcements.announce(Asking(ref, _cause(event), found))
             waiting = _own_work(event.data, progress)
@@ -56,6 +56,18 @@ class Publications:
             }
         message = f"{ref.kind} {ref.key!r} changes faster than it can be extracted"
         raise Conflict(message, code="changing_too_fast")
+
+    async def _found_at_once(self, ref: ResourceRef, data: EventData) -> Mapping[int, Outcome]:
+        """Return the canonical form of a text that was published, before anything is said of it.
+
+        Silence means pending, so a text that takes a millisecond needs no event that says so. A
+        failure is left to the usual way: what was extracted before must not give way to it.
+        """
+        published = publication_of(0, data)
+        if published is None or not self.extraction.is_quick(ref, published):
+            return {}
+        outcome = await self.extraction.run(ref, History(), Revision(published))
+        return {published.revision: outcome} if isinstance(outcome.result, Extracted) else {}
 
 
 def _own_work(data: EventData, progress: Progress) -> tuple[Revision, ...]:
