@@ -20,7 +20,7 @@ from chancery.evidence.bundle import RowsRead
 from chancery.evidence.manifest import DatasetManifest, MeasureCard
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import ChanceryError
-from chancery.tabular.jobs import RowTable, Table
+from chancery.tabular.jobs import RowTable, Uncut
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.schema import Column, TableSchema, column_of
@@ -57,7 +57,7 @@ class Orders:
         self, run_id: str, sql: str, *, column: int = 0, alter: tuple[bytes, bytes] = (b"", b"")
     ) -> ProposedValue:
         """Play execution: run `sql`, store query, preview (altered) and rows, select a cell."""
-        preview, rows = await self.pool.query_with_rows(sql, Table(self.table, self.parquet))
+        preview, rows = await self.pool.query_with_rows(sql, Uncut(self.table, self.parquet))
         assert rows is not None
         read = rows_read(rows)
         blobs = self.world.blobs
@@ -226,7 +226,7 @@ async def test_recorded_rows_of_a_column_that_was_not_read_are_not_handed_out(
     admitted = await orders.ask()
     value = await orders.propose(admitted.run_id, "SELECT sum(amount) FROM orders")
     hidden = TableSchema("orders", _secret(orders))
-    rows = await orders.pool.rows(Table(hidden, orders.parquet))
+    rows = await orders.pool.rows(Uncut(hidden, orders.parquet))
     assert rows is not None
     stored = rows_read(rows).to_bytes()
     assert b"secret" in stored

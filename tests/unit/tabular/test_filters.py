@@ -136,6 +136,6 @@ def test_a_declared_type_refuses_what_can_be_none_of_its_values(
         with pytest.raises(Rejected) as found:
             check_filter_value(text, declared, field="row_filters.0.allowed.0")
         assert (found.value.code, found.value.field) == (
-            "invalid_filter_value",
+            "policy_filter_value",
             "row_filters.0.allowed.0",
         )

@@ -22,6 +22,13 @@ _TYPES = {
 }
 
 
+def filter_text(value: str | int | bool) -> str:  # noqa: FBT001 - a cell's value, not a flag
+    """Return a value of a declared filter as a text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
 def is_exact(text: str, duckdb_type: str) -> bool:
     """Return whether `text` is the canonical form of a value of the type.
 
@@ -41,7 +48,7 @@ def check_filter_value(text: str, declared_type: str, *, field: str) -> None:
     """Refuse a text that can be no value of the type that a publisher declares of a column.
 
     Raises:
-        Rejected: `invalid_filter_value`; `invalid_column_type` for no type at all.
+        Rejected: `policy_filter_value`; `invalid_column_type` for no type at all.
     """
     wanted = parse_declaration(ColumnDeclaration(declared_type), field=field)
     assert wanted is not None, "a type is declared"
@@ -52,7 +59,7 @@ def check_filter_value(text: str, declared_type: str, *, field: str) -> None:
         fits = is_exact(text, _TYPES.get(family, family.upper()))
     if not fits:
         detail = f"{field} must be a {family} in its exact form, as results show it"
-        raise Rejected(detail, field=field, code="invalid_filter_value")
+        raise Rejected(detail, field=field, code="policy_filter_value")
 
 
 def _fits(text: str, digits: tuple[int, int] | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
+from chancery.tabular.filters import filter_text
 from chancery.tabular.jobs import RowFilter, Uncut
 from chancery.tabular.schema import TableSchema, visible_columns
 
@@ -32,10 +33,4 @@ def restricted_table(
 
 
 def _texts(values: Sequence[str | int | bool]) -> tuple[str, ...]:
-    return tuple(_text(value) for value in values)
-
-
-def _text(value: str | int | bool) -> str:  # noqa: FBT001 - a cell's value, not a flag
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return tuple(filter_text(value) for value in values)
