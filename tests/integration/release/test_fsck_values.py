@@ -304,6 +304,9 @@ async def test_a_limit_of_this_machine_is_neither_a_pass_nor_a_finding(orders: O
         assert (left.reason, left.where["run_id"], left.where["result"]) == (code, run_id, 0)
         assert report.findings == []
         assert "results_run_again" not in report.counts
+    narrower = await checked(Rejected("no more", code="sql_feature_row_order"))
+    assert [each.reason for each in narrower.unchecked] == ["gate_changed"]
+    assert narrower.findings == []
     refused = await checked(Rejected("no such column", code="sql_unknown_column"))
     assert only(refused)[1]["differs"] == "sql_unknown_column"
     with pytest.raises(Unavailable, match="away"):

@@ -149,7 +149,13 @@ class CheckValues:
 
 
 def _judged(error: ChanceryError) -> ChanceryError:
-    """Return what it means that a query did not run: a limit of this machine is no finding."""
+    """Return what it means that a query did not run.
+
+    A limit of this machine is no finding, nor a gate that became narrower since: what features a
+    statement has is not a matter of rows or policy, and it passed the gate to be sealed.
+    """
+    if error.code.startswith("sql_feature_"):
+        return NotChecked(error.detail, code="gate_changed")
     if error.code in REASONS:
         return NotChecked(error.detail, code=error.code)
     if isinstance(error, Unavailable):
