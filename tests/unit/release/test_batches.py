@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chancery.kernel.errors import Unavailable
@@ -109,6 +109,9 @@ async def test_a_leader_that_is_cancelled_leaves_its_batch_to_the_next() -> None
         leader.result()
 
 
+@example(
+    [(1, True), (0, True), (2, True), (0, True), (0, True), (1, True), (1, True), (0, False)], 3
+)
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=12), st.integers(1, 3))
 async def test_whoever_stays_is_answered_whoever_else_leaves(
     comers: list[tuple[int, bool]], at_once: int

@@ -96,9 +96,14 @@ class Batches(Generic[ItemT, AnswerT]):
                 batch.append(self._waiting.popleft())
             await self._answer(batch)
         except BaseException:
-            # The leader was cancelled: those who came along go first with the next one.
+            # The leader was cancelled: those who came along go first with the next one. Another
+            # leader may have its item, and may have given it a turn to work that it does not take.
+            is_next = asked.is_next
+            asked.turn.cancel()
             left = [each for each in (*batch, *self._waiting) if each is not asked]
             self._waiting = deque(each for each in left if not each.turn.done())
+            if is_next:
+                self._pass_on()
             raise
         finally:
             self._pass_on()
