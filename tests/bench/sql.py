@@ -24,7 +24,7 @@ import psutil
 from pydantic import TypeAdapter
 
 from chancery.tabular.engine import Engine
-from chancery.tabular.jobs import Table
+from chancery.tabular.jobs import RowFilter, Table, Uncut
 from chancery.tabular.plan import plan
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.schema import TableSchema, column_of
@@ -106,6 +106,8 @@ async def measure(rounds: int) -> dict[str, Measured]:
                 "throughput_per_s": await _throughput(pool, small, small_file, rounds),
                 "processor_ms": await _processor(pool, small, small_file, rounds),
                 "million_rows_ms": await _million(pool, big, big_file, max(3, rounds // 4)),
+                "restricted_ms": await _restricted(pool, small, rounds),
+                "restricted_million_rows_ms": await _restricted(pool, big, max(3, rounds // 4)),
                 "sixteen_at_once": await _at_once(pool, small),
                 "memory_mib": await _memory(pool, small, rounds),
             }
@@ -151,7 +153,7 @@ async def _latency(pool: WorkerPool, table: Table, file: Path, rounds: int) -> M
     }
 
 
-async def _asked(pool: WorkerPool, sql: str, table: Table) -> float:
+async def _asked(pool: WorkerPool, sql: str, table: Table | Uncut) -> float:
     """Return the seconds that one query takes with a spare ready."""
     await _spare_ready(pool)
     started = time.perf_counter()
@@ -216,6 +218,20 @@ async def _million(pool: WorkerPool, table: Table, file: Path, rounds: int) -> M
         "duckdb_with_load": _median_ms(bare),
     }
     return {**found, "ratio": round(found["ours"] / found["duckdb_with_load"], 2)}
+
+
+async def _restricted(pool: WorkerPool, table: Table, rounds: int) -> Measured:
+    """Aggregate what policy leaves: with the cut that comes first, over a kept one, over all."""
+    visible = TableSchema("orders", COLUMNS[:3])
+    uncut = Uncut(visible, table.parquet, (RowFilter("paid", ("true",)),))
+    kept = await pool.cut(uncut)
+    new = _Statements()
+    times: dict[str, list[float]] = {"first": [], "again": [], "unrestricted": []}
+    for _ in range(rounds):
+        times["first"].append(await _asked(pool, new.next(TOTAL), uncut))
+        times["again"].append(await _asked(pool, new.next(TOTAL), kept))
+        times["unrestricted"].append(await _asked(pool, new.next(TOTAL), table))
+    return {name: _median_ms(taken) for name, taken in times.items()}
 
 
 async def _at_once(pool: WorkerPool, table: Table) -> Measured:

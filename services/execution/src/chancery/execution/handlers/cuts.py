@@ -45,11 +45,12 @@ class Cuts:
         self._kept_s = kept_s
         self._kept = OrderedDict[CutKey, tuple[bytes, float]]()
         self._flights: dict[CutKey, _Flight] = {}
+        self._size_bytes = 0
 
     @property
     def size_bytes(self) -> int:
         """Return how many bytes are kept."""
-        return sum(len(made) for made, _ in self._kept.values())
+        return self._size_bytes
 
     async def of(
         self,
@@ -104,15 +105,23 @@ class Cuts:
     def _keep(self, key: CutKey, made: bytes) -> None:
         if len(made) > self._bytes_max:
             return
+        self._drop(key)
         self._kept[key] = made, time.monotonic() + self._kept_s
-        while self.size_bytes > self._bytes_max:
-            self._kept.popitem(last=False)
-        asyncio.get_running_loop().call_later(self._kept_s, self._forget_old)
+        self._size_bytes += len(made)
+        while self._size_bytes > self._bytes_max:
+            self._drop(next(iter(self._kept)))
+        asyncio.get_running_loop().call_later(self._kept_s, self._drop_old, key)
 
-    def _forget_old(self) -> None:
-        now = time.monotonic()
-        for key in [key for key, (_, until) in self._kept.items() if until <= now]:
-            del self._kept[key]
+    def _drop(self, key: CutKey) -> None:
+        found = self._kept.pop(key, None)
+        if found is not None:
+            self._size_bytes -= len(found[0])
+
+    def _drop_old(self, key: CutKey) -> None:
+        """Drop a cut when its time is over; it may be a newer one under the same key."""
+        found = self._kept.get(key)
+        if found is not None and found[1] <= time.monotonic():
+            self._drop(key)
 
 
 def cut_key(tenant: str, extraction_sha256: str, uncut: Uncut) -> CutKey:
