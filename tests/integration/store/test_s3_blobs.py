@@ -13,10 +13,11 @@ import pytest
 from chancery.embedded.ports import free_port
 from chancery.kernel.errors import Unavailable
 from chancery.kernel.ids import random_id
-from chancery.store.blobs import BlobCorrupt, Blobs, Stock, open_blobs
+from chancery.store.blobs import BlobCorrupt, Blobs, Receiving, Stock, open_blobs
 from chancery.store.object_blobs import open_object_blobs
 from chancery.testkit.waiting import wait_until
 from tests.unit.store.test_blobs import LIMIT, BlobsContract
+from tests.unit.store.test_receiving import ReceivingContract
 from tests.unit.store.test_stock import StockContract
 
 pytestmark = pytest.mark.integration
@@ -78,6 +79,14 @@ class TestS3Stock(StockContract):
     @pytest.fixture
     def stock(self, bucket: str) -> Stock:
         return open_blobs(f"s3://{bucket}/chancery")
+
+
+class TestS3Receiving(ReceivingContract):
+    """A bucket that takes blobs piece by piece, large ones in several requests."""
+
+    @pytest.fixture
+    def blobs(self, bucket: str) -> Receiving:
+        return open_blobs(f"s3://{bucket}")
 
 
 class TestS3Blobs(BlobsContract):

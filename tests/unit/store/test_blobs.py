@@ -15,7 +15,8 @@ from obstore.store import LocalStore
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Corrupt, NotFound, Rejected, TooLarge, Unavailable
 from chancery.store.blobs import BlobCorrupt, Blobs, open_blobs
-from chancery.store.local_blobs import PARTIAL_AGE_MAX_S, LocalBlobs
+from chancery.store.disk import PARTIAL_AGE_MAX_S
+from chancery.store.local_blobs import LocalBlobs
 from chancery.store.object_blobs import ObjectBlobs
 from chancery.testkit.blobs import MemoryBlobs
 

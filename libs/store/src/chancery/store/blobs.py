@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
@@ -83,6 +84,40 @@ class Blobs(Protocol):
         ...
 
 
+class Incoming(Protocol):
+    """Bytes on their way into a store: in a file until they are kept, so that memory holds few."""
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes have been written."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Add `data`; a part of what was written last may wait in memory."""
+        ...
+
+    async def read(self) -> bytes:
+        """Return everything that was written; the caller finds the room for it."""
+        ...
+
+    async def keep(self) -> str:
+        """Store everything that was written as one blob, as `put` does, and return its SHA-256."""
+        ...
+
+
+class Receiving(Blobs, Protocol):
+    """A store that also takes blobs piece by piece, as they arrive."""
+
+    def receiving(
+        self, tenant: str, *, run: str | None = None
+    ) -> AbstractAsyncContextManager[Incoming]:
+        """Take a blob in; leaving the block without `keep` leaves nothing of it.
+
+        `run` stores it among the blobs that this run derived, None among the tenant's own.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """A blob that is there, its size in bytes, and when it was stored last."""
@@ -92,7 +127,7 @@ class Held:
     stored_at: datetime
 
 
-class Stock(Blobs, Protocol):
+class Stock(Receiving, Protocol):
     """A store of blobs as its operator sees it: what is there, and how old it is."""
 
     async def tenants(self) -> tuple[str, ...]:

@@ -1,31 +1,34 @@
 """Blobs in a folder of this machine, on disk before `put` returns.
 
 obstore's own local store does not sync. Here a blob is written to a partial file, synced, renamed
-into place, and then its folder is synced, and so is each folder that had to be made: beside the
-file, since the disk does both in the time of one. Blobs that come together share the sync of their
-folder.
+into place, and then its folder is synced. Blobs that come together share the sync of their folder.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import takewhile
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from chancery.kernel.canonical import sha256_hex
-from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.kernel.ids import random_id
 from chancery.store.blobs import (
-    REFRESH_AGE_S,
     Held,
+    Incoming,
     blob_key,
     check_bytes,
     check_size,
@@ -33,7 +36,9 @@ from chancery.store.blobs import (
     is_tenant_folder,
     missing,
 )
+from chancery.store.disk import clear_partial, make_folders, put_in_place, renewed, sync_folder
 from chancery.store.lanes import Lanes
+from chancery.store.spool import Spool
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -47,11 +52,7 @@ LISTING_TIMEOUT_S = 600.0
 NO_BLOB = "0" * 64
 """A name beside which a folder's blobs stand."""
 
-PARTIAL_AGE_MAX_S = 3600.0
-"""A partial file older than this was left by a crash."""
-
 _PARTIAL = ".partial"
-_SYNCS_AT_ONCE = 4
 _READERS = 4
 _WRITERS = 4
 
@@ -71,9 +72,6 @@ class _Write:
     data: bytes
 
 
-_SYNCS: Executor = ThreadPoolExecutor(_SYNCS_AT_ONCE, "chancery-sync")
-
-
 @dataclass(frozen=True, slots=True)
 class LocalBlobs:
     """A `Blobs` over one folder."""
@@ -89,9 +87,9 @@ class LocalBlobs:
         """
         path = Path(root)
         with _translate_errors():
-            for changed in _make_folders(path / _PARTIAL):
-                _sync_folder(changed)
-            _clear_partial(path / _PARTIAL)
+            for changed in make_folders(path / _PARTIAL):
+                sync_folder(changed)
+            clear_partial(path / _PARTIAL)
         return cls(path)
 
     async def put(self, tenant: str, data: bytes) -> str:
@@ -101,6 +99,16 @@ class LocalBlobs:
     async def put_run(self, tenant: str, run: str, data: bytes) -> str:
         """Store `data` of a run; see `Blobs.put_run`."""
         return await self._put(tenant, run, data)
+
+    @asynccontextmanager
+    async def receiving(self, tenant: str, *, run: str | None = None) -> AsyncGenerator[Incoming]:
+        """Take a blob in; see `Receiving.receiving`."""
+        folder = (self.root / blob_key(tenant, NO_BLOB, run)).parent
+        incoming = _Partial(folder, self.root / _PARTIAL / random_id())
+        try:
+            yield incoming
+        finally:
+            await incoming.end()
 
     async def get(self, tenant: str, sha256: str, *, limit: int) -> bytes:
         """Return the bytes; see `Blobs.get`."""
@@ -147,6 +155,33 @@ class LocalBlobs:
         return await _in_time(_WRITES.do(_Write(self.root, tenant, run, data)))
 
 
+class _Partial(Spool):
+    """A blob on its way in: its file stands among the partial ones until it is kept."""
+
+    def __init__(self, folder: Path, partial: Path) -> None:
+        super().__init__(lambda: partial.open("xb+", buffering=0))
+        self._folder = folder
+        self._partial = partial
+
+    async def keep(self) -> str:
+        """Store it; see `Incoming.keep`."""
+        sha256 = await self.sha256()
+        file = await self.file()
+        await _off_loop(lambda: self._settle(file, self._folder / sha256))
+        return sha256
+
+    async def end(self) -> None:
+        """Close the file, and remove it when it was not kept."""
+        await self.close()
+        await _off_loop(lambda: self._partial.unlink(missing_ok=True))
+
+    def _settle(self, file: BinaryIO, path: Path) -> None:
+        # As in `_write`: a blob that is there already may stand in a folder that is not synced.
+        if not renewed(path, self.size):
+            put_in_place(file, self._partial, path)
+        sync_folder(path.parent)
+
+
 async def _off_loop(work: Callable[[], T]) -> T:
     return await _in_time(asyncio.to_thread(work))
 
@@ -187,7 +222,7 @@ def _write_all(items: Sequence[_Write]) -> list[str | Exception]:
     """Store each blob, then sync each folder once; one that cannot be stored fails alone."""
     found = [_tried(_place, item) for item in items]
     folders = {each.parent for each in found if isinstance(each, Path)}
-    synced = {folder: _tried(_sync_folder, folder) for folder in folders}
+    synced = {folder: _tried(sync_folder, folder) for folder in folders}
     return [_outcome(each, synced) for each in found]
 
 
@@ -206,33 +241,15 @@ def _place(item: _Write) -> Path:
 
 def _write(path: Path, data: bytes, partial: Path) -> None:
     # A file of this name has synced bytes, but whoever renamed it may not have synced the folder.
-    if _renewed(path, len(data)):
+    if renewed(path, len(data)):
         return
-    begun = [_SYNCS.submit(_sync_folder, changed) for changed in _make_folders(path.parent)]
     try:
         with partial.open("xb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        for sync in begun:
-            sync.result()
-        partial.replace(path)
+            put_in_place(file, partial, path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-
-
-def _renewed(path: Path, size: int) -> bool:
-    """Tell whether the blob is there; it is not old any more then."""
-    try:
-        found = path.stat()
-        if found.st_size != size:
-            return False
-        if SystemClock().now().timestamp() - found.st_mtime > REFRESH_AGE_S:
-            os.utime(path)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _remove_older(path: Path, aside: Path, before_s: float) -> bool:
@@ -248,7 +265,7 @@ def _remove_older(path: Path, aside: Path, before_s: float) -> bool:
         aside.unlink()
     else:
         aside.replace(path)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
     return is_old
 
 
@@ -280,31 +297,7 @@ def _remove(path: Path) -> None:
         path.unlink()
     except FileNotFoundError:
         return
-    _sync_folder(path.parent)
-
-
-def _make_folders(path: Path) -> list[Path]:
-    """Make a folder with those above it and return the ones that have a new entry to sync."""
-    folders = (path, *path.parents)
-    missing_folders = list(takewhile(lambda folder: not folder.is_dir(), folders))
-    for folder in reversed(missing_folders):
-        folder.mkdir(mode=0o700, exist_ok=True)
-    return [folder.parent for folder in missing_folders]
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _clear_partial(folder: Path) -> None:
-    oldest = SystemClock().now().timestamp() - PARTIAL_AGE_MAX_S
-    for partial in folder.iterdir():
-        if partial.stat().st_mtime < oldest:
-            partial.unlink(missing_ok=True)
+    sync_folder(path.parent)
 
 
 _READS: Lanes[_Read, bytes] = Lanes(

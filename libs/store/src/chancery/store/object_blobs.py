@@ -6,11 +6,11 @@ These stores acknowledge a write once it is durable, so nothing is synced here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, BinaryIO, Protocol, runtime_checkable
 
 import obstore
 from obstore.exceptions import BaseError
@@ -22,6 +22,7 @@ from chancery.kernel.errors import Unavailable
 from chancery.store.blobs import (
     REFRESH_AGE_S,
     Held,
+    Incoming,
     blob_key,
     check_bytes,
     check_size,
@@ -29,6 +30,7 @@ from chancery.store.blobs import (
     is_tenant_folder,
     missing,
 )
+from chancery.store.spool import Spool
 
 if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
@@ -42,6 +44,9 @@ NO_BLOB = "0" * 64
 
 OPERATION_TIMEOUT_S = 60.0
 """How long a caller waits for one operation, retries included."""
+
+BYTES_PER_S_MIN = 1024 * 1024
+"""How fast a store is expected to take a large blob at least."""
 
 
 @runtime_checkable
@@ -66,6 +71,16 @@ class ObjectBlobs:
     async def put_run(self, tenant: str, run: str, data: bytes) -> str:
         """Store `data` of a run; see `Blobs.put_run`."""
         return await self._put(tenant, run, data)
+
+    @asynccontextmanager
+    async def receiving(self, tenant: str, *, run: str | None = None) -> AsyncGenerator[Incoming]:
+        """Take a blob in; see `Receiving.receiving`. It is sent when all of it is here."""
+        blob_key(tenant, NO_BLOB, run)
+        incoming = _Arriving(self, tenant, run)
+        try:
+            yield incoming
+        finally:
+            await incoming.close()
 
     async def get(self, tenant: str, sha256: str, *, limit: int) -> bytes:
         """Return the bytes; see `Blobs.get`."""
@@ -133,13 +148,25 @@ class ObjectBlobs:
     async def _put(self, tenant: str, run: str | None, data: bytes) -> str:
         sha256 = await asyncio.to_thread(sha256_hex, data)
         key = blob_key(tenant, sha256, run)
-        found = await self._head(key)
-        if found is not None and found["size"] == len(data) and not _is_old(found):
-            return sha256
-        with _translate_errors():
-            async with asyncio.timeout(OPERATION_TIMEOUT_S):
-                await obstore.put_async(self.store, key, data)
+        if not await self._is_fresh(key, len(data)):
+            with _translate_errors():
+                async with asyncio.timeout(OPERATION_TIMEOUT_S):
+                    await obstore.put_async(self.store, key, data)
         return sha256
+
+    async def send(self, key: str, file: BinaryIO, size: int) -> None:
+        """Store the `size` bytes of an open file under `key`, one piece at a time."""
+        if await self._is_fresh(key, size):
+            return
+        with _translate_errors():
+            async with asyncio.timeout(OPERATION_TIMEOUT_S + size / BYTES_PER_S_MIN):
+                await asyncio.to_thread(file.seek, 0)
+                await obstore.put_async(self.store, key, file, max_concurrency=1)
+
+    async def _is_fresh(self, key: str, size: int) -> bool:
+        """Tell whether the blob is there already, and not so old that it may be swept."""
+        found = await self._head(key)
+        return found is not None and found["size"] == size and not _is_old(found)
 
     async def _head(self, key: str) -> ObjectMeta | None:
         with _translate_errors():
@@ -148,6 +175,21 @@ class ObjectBlobs:
                     return await obstore.head_async(self.store, key)
             except FileNotFoundError:
                 return None
+
+
+class _Arriving(Spool):
+    """A blob on its way in: in an unnamed file of this machine until it is kept."""
+
+    def __init__(self, blobs: ObjectBlobs, tenant: str, run: str | None) -> None:
+        super().__init__()
+        self._blobs, self._tenant, self._run = blobs, tenant, run
+
+    async def keep(self) -> str:
+        """Store it; see `Incoming.keep`."""
+        sha256 = await self.sha256()
+        key = blob_key(self._tenant, sha256, self._run)
+        await self._blobs.send(key, await self.file(), self.size)
+        return sha256
 
 
 def _lister(store: object) -> _Lister:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from chancery.kernel.canonical import sha256_hex
-from chancery.store.blobs import blob_key, check_bytes, check_size, missing
+from chancery.store.blobs import Incoming, blob_key, check_bytes, check_size, missing
+
+NO_BLOB = "0" * 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +20,17 @@ class MemoryBlobs:
 
     async def put(self, tenant: str, data: bytes) -> str:
         """Store `data`; see `Blobs.put`."""
-        return self._put(tenant, None, data)
+        return self.take(tenant, None, data)
 
     async def put_run(self, tenant: str, run: str, data: bytes) -> str:
         """Store `data` of a run; see `Blobs.put_run`."""
-        return self._put(tenant, run, data)
+        return self.take(tenant, run, data)
+
+    @asynccontextmanager
+    async def receiving(self, tenant: str, *, run: str | None = None) -> AsyncGenerator[Incoming]:
+        """Take a blob in; see `Receiving.receiving`."""
+        blob_key(tenant, NO_BLOB, run)
+        yield _Arriving(self, tenant, run)
 
     async def get(self, tenant: str, sha256: str, *, limit: int) -> bytes:
         """Return the bytes; see `Blobs.get`."""
@@ -38,7 +48,8 @@ class MemoryBlobs:
         """Remove the blob; see `Blobs.delete`."""
         self.stored.pop(blob_key(tenant, sha256, run), None)
 
-    def _put(self, tenant: str, run: str | None, data: bytes) -> str:
+    def take(self, tenant: str, run: str | None, data: bytes) -> str:
+        """Store `data` among the tenant's own blobs, or those of a run."""
         sha256 = sha256_hex(data)
         self.stored.setdefault(blob_key(tenant, sha256, run), data)
         return sha256
@@ -48,3 +59,30 @@ class MemoryBlobs:
             raise missing(sha256)
         check_size(len(self.stored[key]), limit)
         return check_bytes(self.stored[key], sha256)
+
+
+@dataclass(slots=True)
+class _Arriving:
+    """A blob on its way in."""
+
+    blobs: MemoryBlobs
+    tenant: str
+    run: str | None
+    _data: bytearray = field(default_factory=bytearray)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes have been written."""
+        return len(self._data)
+
+    async def write(self, data: bytes) -> None:
+        """Add `data`."""
+        self._data += data
+
+    async def read(self) -> bytes:
+        """Return everything that was written."""
+        return bytes(self._data)
+
+    async def keep(self) -> str:
+        """Store it; see `Incoming.keep`."""
+        return self.blobs.take(self.tenant, self.run, bytes(self._data))
