@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +13,7 @@ import psutil
 import pytest
 from pydantic import JsonValue, TypeAdapter
 
-from chancery.events.queries import QUERY_OFFSET_MAX, PinnedRevision, RunQuery
+from chancery.events.queries import PinnedRevision, RunQuery
 from chancery.events.requests import Caller, Message, Request
 from chancery.events.topology import abandoned_subject
 from chancery.evidence.manifest import DatasetManifest
@@ -124,12 +125,19 @@ async def store(blobs: Blobs) -> tuple[str, str, int]:
     return extraction, await blobs.put("acme", manifest.to_bytes()), len(made.parquet)
 
 
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
-    blobs = open_blobs(f"file://{tmp_path}")
+@asynccontextmanager
+async def open_stage(folder: Path) -> AsyncGenerator[Stage]:
+    """Store the dataset in a folder and put the raw query API over it."""
+    blobs = open_blobs(f"file://{folder}")
     stored = await store(blobs)
     async with WorkerPool() as pool:
         yield Stage(Questions(Reading(blobs, Cuts(pool)), pool), *stored)
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    async with open_stage(tmp_path) as opened:
+        yield opened
 
 
 @pytest.mark.req("CR-23")
@@ -160,64 +168,6 @@ async def test_a_result_says_where_it_comes_from_and_that_it_is_no_answer(stage:
             "extraction_sha256": stage.extraction_sha256,
         }
     ]
-
-
-@pytest.mark.req("CR-22", "CR-23")
-async def test_pages_together_are_the_whole_result(stage: Stage) -> None:
-    sql = "select id from orders order by amount desc"
-    found: list[JsonValue] = []
-    hashes: set[JsonValue] = set()
-    offset: int | None = 0
-    while offset is not None:
-        page = await stage.run(sql, offset=offset, limit=50)
-        rows, place = page["rows"], page["page"]
-        assert isinstance(rows, list)
-        assert isinstance(place, dict)
-        found.extend(rows)
-        hashes.add(page["preview_sha256"])
-        following = place["next_offset"]
-        assert following is None or isinstance(following, int)
-        offset = following
-
-    assert found == [[str(n)] for n in reversed(range(120))]
-    assert len(hashes) == 3
-    short = await stage.run(sql, offset=118, limit=1)
-    assert (short["rows"], short["truncated"]) == ([["1"]], True)
-    beyond = await stage.run(sql, offset=500)
-    assert (beyond["rows"], beyond["truncated"]) == ([], False)
-
-
-@pytest.mark.req("CR-23")
-@pytest.mark.parametrize(
-    ("offset", "limit", "following", "ended_by"),
-    [
-        (QUERY_OFFSET_MAX - 50, 50, QUERY_OFFSET_MAX, None),
-        (QUERY_OFFSET_MAX - 1, 2, None, "offset_max"),
-        (QUERY_OFFSET_MAX, 50, None, "offset_max"),
-    ],
-)
-async def test_a_page_names_no_offset_that_would_be_refused(
-    stage: Stage, offset: int, limit: int, following: int | None, ended_by: str | None
-) -> None:
-    page = await stage.run("select a.id from orders a, orders b", offset=offset, limit=limit)
-
-    place = {"offset": offset, "limit": limit, "next_offset": following, "ended_by": ended_by}
-    assert (page["page"], page["truncated"]) == (place, True)
-
-
-@pytest.mark.req("CR-22", "CR-23")
-async def test_a_row_that_no_page_can_carry_ends_the_pages(stage: Stage) -> None:
-    wide = ", ".join(["region || region || region || region"] * 4)
-    grown = f"with w as (select concat({wide}) as s from orders limit 1)"
-    grown += "".join(
-        f", w{n} as (select s || s || s || s as s from w{n - 1 if n else ''})" for n in range(6)
-    )
-
-    page = await stage.run(f"{grown} select s from w5")
-
-    assert (page["rows"], page["truncated"]) == ([], True)
-    place = {"offset": 0, "limit": 50, "next_offset": None, "ended_by": "row_too_large"}
-    assert page["page"] == place
 
 
 HIDDEN_PROBES = [

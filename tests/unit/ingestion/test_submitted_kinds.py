@@ -25,7 +25,7 @@ from chancery.events.intake import (
     WithdrawalSubmitted,
 )
 from chancery.events.topology import intake_subject
-from chancery.ingestion.domain import appending, knowledge
+from chancery.ingestion.domain import knowledge
 from chancery.ingestion.domain.submissions import Submission, letter_of, read_submission
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Unavailable
@@ -145,24 +145,6 @@ async def test_a_dataset_is_declared_published_appended_to_and_withdrawn(edge: E
     joined = await edge.blobs.get("default", second.content_sha256 or "", limit=100)
     assert joined == b"customer,cost\nada,3\nbob,4\n"
     assert refusal(late) == ("append_to_withdrawn", "data.mode")
-
-
-@pytest.mark.req("EV-9")
-@pytest.mark.parametrize("longest", [40, 39])
-async def test_a_table_that_would_grow_too_long_is_refused(
-    edge: Edge, monkeypatch: pytest.MonkeyPatch, longest: int
-) -> None:
-    more = {**SNAPSHOT, "mode": "append", "text": "customer,cost\nbob,4\n"}
-    monkeypatch.setattr(appending, "APPENDED_BYTES_MAX", longest)
-    await edge.send(DatasetSubmitted.TYPE, DATASET, event_id="e1")
-    await edge.send(SnapshotSubmitted.TYPE, {**SNAPSHOT, "text": CSV}, event_id="e2")
-
-    told = await edge.send(SnapshotSubmitted.TYPE, more, event_id="e3")
-
-    if longest == len(CSV) + len("customer,cost\nbob,4\n"):
-        assert accepted(told).revision == 2
-    else:
-        assert refusal(told) == ("append_too_large", "data.mode")
 
 
 @pytest.mark.req("EV-9")
