@@ -19,39 +19,46 @@ _SHOWN_EVERY_S = 0.2
 @contextmanager
 def showing_progress(*, is_shown: bool) -> Generator[Heard]:
     """Yield what is told of each event; the line is gone at the end of the block."""
-    shown = is_shown and sys.stderr.isatty()
+    with _line(is_shown=is_shown) as show:
 
-    def heard(event: RunEvent) -> None:
-        stage = event.told.get("stage") or event.told.get("state")
-        if shown and stage is not None:
-            print(f"{_CLEARED}{visible(str(stage))}", end="", file=sys.stderr, flush=True)
+        def heard(event: RunEvent) -> None:
+            stage = event.told.get("stage") or event.told.get("state")
+            if stage is not None:
+                show(str(stage))
 
-    try:
         yield heard
-    finally:
-        if shown:
-            print(_CLEARED, end="", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def showing_line(*, is_shown: bool) -> Generator[Callable[[str, int, int], None]]:
     """Yield what is told of each step: its name, how far it is and how far it goes."""
-    shown = is_shown and sys.stderr.isatty()
     told = 0.0
+    with _line(is_shown=is_shown) as show:
 
-    def tell(step: str, done: int, total: int) -> None:
-        nonlocal told
-        moment = time.monotonic()
-        if shown and (done == total or moment > told + _SHOWN_EVERY_S):
-            told = moment
-            line = visible(f"{step}: {done} of {total}")
-            print(f"{_CLEARED}{line}", end="", file=sys.stderr, flush=True)
+        def tell(step: str, done: int, total: int) -> None:
+            nonlocal told
+            moment = time.monotonic()
+            if done == total or moment > told + _SHOWN_EVERY_S:
+                told = moment
+                show(f"{step}: {done} of {total}")
+
+        yield tell
+
+
+@contextmanager
+def _line(*, is_shown: bool) -> Generator[Callable[[str], None]]:
+    """Yield what writes over the line of a terminal; the line is gone at the end of the block."""
+    if not (is_shown and sys.stderr.isatty()):
+        yield lambda _: None
+        return
+
+    def show(line: str) -> None:
+        print(f"{_CLEARED}{visible(line)}", end="", file=sys.stderr, flush=True)
 
     try:
-        yield tell
+        yield show
     finally:
-        if shown:
-            print(_CLEARED, end="", file=sys.stderr, flush=True)
+        print(_CLEARED, end="", file=sys.stderr, flush=True)
 
 
 @dataclass(slots=True)
