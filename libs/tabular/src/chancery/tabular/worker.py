@@ -37,7 +37,10 @@ from chancery.tabular.values import Unrepresentable, canonical, is_edge
 INPUT_BYTES_MAX = 1024 * 1024 * 1024
 LONG_S = 1.0
 LONG_NICENESS = 10
-"""What runs for long lets everything short go first: other statements, and the services."""
+"""What runs for long lets everything short go first: other statements, and the services.
+
+That much is added to what the service itself has.
+"""
 
 _SEPARATOR_BYTES = 1
 _EXACTLY_WRITTEN = frozenset({"integer", "decimal", "date", "text"})
@@ -68,7 +71,8 @@ def _interrupt_when_told(engine: Engine) -> None:
 
 def _step_back_later() -> None:
     """Lower the priority of the thread that works, which is the main one, after a while."""
-    step_back = partial(os.setpriority, os.PRIO_PROCESS, os.getpid(), LONG_NICENESS)
+    usual = os.getpriority(os.PRIO_PROCESS, os.getpid())
+    step_back = partial(os.setpriority, os.PRIO_PROCESS, os.getpid(), usual + LONG_NICENESS)
     timer = threading.Timer(LONG_S, step_back)
     timer.daemon = True
     timer.start()
