@@ -67,7 +67,7 @@ from chancery.evidence.scope import Scope
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import random_id
 from chancery.release.app import Parts
-from chancery.store.blobs import Blobs
+from chancery.store.blobs import Receiving
 from chancery.store.pool import connect as connect_database
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
@@ -93,7 +93,7 @@ class World:
     """A tenant with one workspace, driven over the bus."""
 
     bus: Connection
-    blobs: Blobs
+    blobs: Receiving
     parts: Parts
     database: Database
     sources: dict[str, Published] = field(default_factory=dict[str, Published])

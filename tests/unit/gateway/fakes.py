@@ -7,15 +7,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import httpx
+from fastapi import FastAPI
 
 from chancery.authority.tokens import build_token, secret_for
 from chancery.events.envelope import Event
 from chancery.events.requests import Caller, Message, Request
+from chancery.gateway.handlers.arriving import USUAL_PACE, Pace
 from chancery.gateway.handlers.edge import Edge
+from chancery.gateway.handlers.room import Room
 from chancery.gateway.handlers.surface import create_surface
 from chancery.gateway.ports import Nudge, Sent, Told
 from chancery.kernel.errors import ChanceryError, Unavailable
-from chancery.store.blobs import Blobs, open_blobs
+from chancery.store.blobs import Receiving, open_blobs
 
 KEY = bytes(32)
 TOKEN = build_token("default", "ada", "c1", secret_for(KEY, "c1"))
@@ -77,21 +80,27 @@ class World:
 
     owners: TableOwners = field(default_factory=TableOwners)
     announcements: ListAnnouncements = field(default_factory=ListAnnouncements)
-    blobs: Blobs = field(default_factory=lambda: open_blobs("memory://"))
+    blobs: Receiving = field(default_factory=lambda: open_blobs("memory://"))
     nudges: NoNudges = field(default_factory=NoNudges)
     upload_bytes_max: int = 1000
+    room: Room = field(default_factory=Room)
+    pace: Pace = USUAL_PACE
 
-    def client(self, token: str | None = TOKEN) -> httpx.AsyncClient:
-        """Return an HTTP client of the edge's application."""
+    def surface(self) -> FastAPI:
+        """Return the edge's application."""
         edge = Edge(
             owners=self.owners,
             announcements=self.announcements,
             nudges=self.nudges,
             blobs=self.blobs,
             token_key=KEY,
+            room=self.room,
         )
-        surface = create_surface(edge, upload_bytes_max=self.upload_bytes_max)
+        return create_surface(edge, upload_bytes_max=self.upload_bytes_max, pace=self.pace)
+
+    def client(self, token: str | None = TOKEN) -> httpx.AsyncClient:
+        """Return an HTTP client of the edge's application."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return httpx.AsyncClient(
-            transport=httpx.ASGITransport(surface), base_url="http://edge", headers=headers
+            transport=httpx.ASGITransport(self.surface()), base_url="http://edge", headers=headers
         )

@@ -10,7 +10,10 @@ from prometheus_client import CollectorRegistry
 from starlette.types import Message, Receive, Scope, Send
 
 from chancery.events import commands, queries
+from chancery.gateway.domain.calls import Call
+from chancery.gateway.handlers.arriving import Pace
 from chancery.gateway.handlers.intake import Intake
+from chancery.gateway.handlers.room import Room
 from chancery.gateway.handlers.watching import create_watch
 from chancery.runtime.telemetry import current_trace_id, span
 from tests.unit.gateway.fakes import TOKEN, World
@@ -49,7 +52,7 @@ async def call(
     app: App,
     messages: Iterable[Message],
     *,
-    path: str = f"{SOURCES}/s/revisions",
+    path: str = "/v1/workspaces/w/corpora/c",
     headers: tuple[tuple[str, str], ...] = (CREDENTIAL, ("content-type", "text/plain")),
 ) -> list[Message]:
     """Send one request through the intake and return what it sent back."""
@@ -66,8 +69,12 @@ async def call(
     async def send(message: Message) -> None:
         sent.append(message)
 
+    async def prove(shown: Call) -> None:
+        assert shown.caller.principal == "ada"
+
     watch = create_watch((), CollectorRegistry())
-    intake = Intake(app, 1000, watch, body_pause_max_s=0.05, body_within_s=1)
+    pace = Pace(pause_max_s=0.05, within_s=1)
+    intake = Intake(app, 1000, watch, prove, Room(), pace)
     encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     scope: Scope = {"type": "http", "method": "POST", "path": path, "headers": encoded}
     await intake(scope, receive, send)
@@ -216,6 +223,7 @@ async def test_json_with_a_byte_order_mark_is_understood() -> None:
 
 async def test_what_is_told_of_wrong_fields_has_a_bound() -> None:
     world = World()
+    world.owners.answers["query.release.identity.v1"] = queries.Identity.model_construct()
     wrong = {f"{'x' * 400}{number}": 1 for number in range(500)}
 
     async with world.client() as client:

@@ -142,6 +142,9 @@ async def test_bytes_that_cannot_be_quoted_are_refused_and_not_stored(
 
 
 async def test_a_stream_without_length_is_cut_off_at_the_bound(world: World) -> None:
+    allowed = commands.Outcome(sequence=1, changed=False)
+    world.owners.answers["query.ingestion.upload-permission.v1"] = allowed
+
     async def chunks() -> object:
         for _ in range(100):
             yield b"x" * 100

@@ -8,21 +8,25 @@ from chancery.bus.connection import Connection
 from chancery.gateway.adapters import BusAnnouncements, BusNudges, BusOwners
 from chancery.gateway.handlers.edge import Edge
 from chancery.gateway.handlers.health import unanswered
+from chancery.gateway.handlers.room import Room
 from chancery.gateway.handlers.surface import create_surface
 from chancery.gateway.settings import GatewaySettings
 from chancery.runtime.http import serving
 from chancery.runtime.service import Service
-from chancery.store.blobs import Blobs, open_blobs
+from chancery.store.blobs import Receiving, open_blobs
 
 
-def create_edge(connection: Connection, blobs: Blobs, token_key: bytes) -> Edge:
-    """Return the edge over these resources."""
+def create_edge(
+    connection: Connection, blobs: Receiving, token_key: bytes, room: Room | None = None
+) -> Edge:
+    """Return the edge over these resources; without a `room`, one of the usual size."""
     return Edge(
         owners=BusOwners(connection),
         announcements=BusAnnouncements(connection),
         nudges=BusNudges(connection),
         blobs=blobs,
         token_key=token_key,
+        room=room or Room(),
     )
 
 
@@ -38,7 +42,8 @@ async def serve(settings: GatewaySettings) -> None:
     service = Service("gateway", settings)
     async with AsyncExitStack() as stack:
         opened = await stack.enter_async_context(service.open())
-        edge = create_edge(opened.connection, blobs, token_key)
+        room = Room(whole_bytes=settings.max_body_memory_bytes)
+        edge = create_edge(opened.connection, blobs, token_key, room)
 
         async def owners_answer() -> str | None:
             away = await unanswered(edge)

@@ -31,6 +31,12 @@ class SlowBody(Rejected):
     code = "body_timeout"
 
 
+class BodiesFull(Unavailable):
+    """As many bodies arrive, or are in memory, as there may be; a moment later there is room."""
+
+    code = "bodies_full"
+
+
 class Internal(Unavailable):
     """A bug; the trace of the request finds it in the logs."""
 

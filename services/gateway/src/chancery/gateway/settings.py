@@ -8,6 +8,10 @@ from chancery.runtime.settings import ServiceSettings
 
 
 class GatewaySettings(ServiceSettings):
-    """`max_upload_bytes` bounds the body of one revision or snapshot."""
+    """`max_upload_bytes` bounds the body of one revision or snapshot.
+
+    `max_body_memory_bytes` bounds what all bodies that have arrived take in memory together.
+    """
 
     max_upload_bytes: int = Field(default=16 * 1024 * 1024, ge=1, le=1024 * 1024 * 1024)
+    max_body_memory_bytes: int = Field(default=64 * 1024 * 1024, ge=1024 * 1024)

@@ -1,4 +1,4 @@
-"""What the body of a request may be, by the path that it is sent to."""
+"""What the body of a request may be, by the method and path that it is sent with."""
 
 from __future__ import annotations
 
@@ -9,23 +9,33 @@ from typing import Final
 JSON_BYTES_MAX: Final = 1024 * 1024
 DRAFT_BYTES_MAX: Final = 2 * 1024 * 1024
 """A draft whose text of 256 KiB has every byte of it escaped."""
-_UPLOADS: Final = ("/revisions", "/snapshots", "/sources", "/v1/blobs", "/v1/files")
+_STREAMED: Final = re.compile(
+    r"/v1/(blobs|files|workspaces/[^/]+/(sources/[^/]+/revisions|datasets/[^/]+/snapshots))"
+)
+_BULK: Final = re.compile(r"/v1/workspaces/[^/]+/sources")
 _DRAFT: Final = re.compile(r"/v1/workspaces/[^/]+/items/[^/]+/drafts(/[^/]+)?")
 _CORPUS: Final = re.compile(r"/v1/workspaces/[^/]+/corpora/[^/]+")
 
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """How many bytes a body may have, and whether it may be something else than JSON."""
+    """How many bytes a body may have, and whether it may be something else than JSON.
+
+    The body of a streamed request is read by its route, once that knows that the caller may send
+    it.
+    """
 
     bytes_max: int
     any_type: bool
+    is_streamed: bool = False
 
 
-def limits_of(path: str, *, upload_bytes_max: int) -> BodyLimits:
+def limits_of(method: str, path: str, *, upload_bytes_max: int) -> BodyLimits:
     """Return what a body sent to `path` may be."""
-    if path.endswith(_UPLOADS):
-        return BodyLimits(upload_bytes_max, any_type=True)
+    if method == "POST" and _STREAMED.fullmatch(path):
+        return BodyLimits(upload_bytes_max, any_type=True, is_streamed=True)
+    if method == "POST" and _BULK.fullmatch(path):
+        return BodyLimits(upload_bytes_max, any_type=False)
     if _DRAFT.fullmatch(path):
         return BodyLimits(DRAFT_BYTES_MAX, any_type=False)
     return BodyLimits(JSON_BYTES_MAX, any_type=_CORPUS.fullmatch(path) is not None)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TypeVar
 
 from chancery.authority.tokens import parse_token, proof_of
 from chancery.events.requests import Caller, Message, Request, request_type
-from chancery.gateway.domain.media import essence
-from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Denied, Rejected
 from chancery.kernel.ids import derived_id
 
 Sent = TypeVar("Sent", bound=Message)
 
 KEY_CHARACTERS_MAX = 200
-_BOUNDARY = re.compile(r'boundary="?([^";]+)', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +72,3 @@ def checked_key(value: str) -> str:
         message = f"Idempotency-Key must be 1 to {KEY_CHARACTERS_MAX} visible ASCII characters"
         raise Rejected(message, field="Idempotency-Key", code="invalid_idempotency_key")
     return value
-
-
-def body_hash(content_type: str, body: bytes, query: bytes = b"") -> str:
-    """Return the hash by which two requests under one idempotency key are compared.
-
-    A query counts as well where there is one. A client draws a new boundary each time it sends a
-    multipart body, so that one does not count.
-    """
-    media_type = essence(content_type)
-    found = _BOUNDARY.search(content_type) if media_type == "multipart/form-data" else None
-    compared = body if found is None else body.replace(found[1].encode("latin-1"), b"")
-    asked = b"?" + query if query else b""
-    return sha256_hex(media_type.encode() + asked + b"\n" + compared)

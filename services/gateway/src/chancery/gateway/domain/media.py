@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chancery.extract.media import DOCUMENT_TYPES, HTML, RAW_TYPES, check_signature
 from chancery.kernel.errors import Rejected
-from chancery.tabular.formats import check_file
+from chancery.tabular.formats import check_file, format_of
 
 TEXT_TYPES = RAW_TYPES | {HTML}
 """The media types of documents that are texts, so that every byte of them is checked here."""
@@ -21,6 +21,19 @@ def essence(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
+def check_media_type(kind: str, media_type: str) -> None:
+    """Refuse what no dataset, or no document, may be, before any of its bytes are looked at.
+
+    Raises:
+        Rejected: code `unsupported_media_type`.
+    """
+    if kind == "dataset":
+        format_of(media_type)
+    elif media_type not in DOCUMENT_TYPES:
+        message = f"the media type must be one of {', '.join(sorted(DOCUMENT_TYPES))}"
+        raise UnsupportedMediaType(message, field="media_type")
+
+
 def check_document(media_type: str, data: bytes) -> None:
     """Refuse a document that could never be quoted.
 
@@ -28,9 +41,7 @@ def check_document(media_type: str, data: bytes) -> None:
         Rejected: code `unsupported_media_type`, `empty_content`, `invalid_utf8` or `nul_byte`, or
             `wrong_media_type`, `truncated_file` or `encrypted_document` when the bytes say so.
     """
-    if media_type not in DOCUMENT_TYPES:
-        message = f"the media type must be one of {', '.join(sorted(DOCUMENT_TYPES))}"
-        raise UnsupportedMediaType(message, field="media_type")
+    check_media_type("source", media_type)
     if media_type in TEXT_TYPES:
         _check_text(data)
     elif data:

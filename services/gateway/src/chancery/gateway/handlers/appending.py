@@ -8,7 +8,7 @@ from typing import Final
 
 from chancery.events import commands, queries
 from chancery.gateway.handlers.edge import Context
-from chancery.gateway.handlers.uploads import Upload, permit_upload, store_upload
+from chancery.gateway.handlers.uploads import Upload, store_upload
 from chancery.kernel.errors import Conflict, NotFound, Rejected, TooLarge
 from chancery.tabular.csv import append_csv
 
@@ -19,18 +19,17 @@ APPENDED_BYTES_MAX: Final = 64 * 1024 * 1024
 _TRIES_MAX: Final = 4
 
 
-async def publish_table(
-    here: Context, workspace_id: str, dataset_id: str, upload: Upload, *, append: bool
+async def append_table(
+    here: Context, workspace_id: str, dataset_id: str, upload: Upload
 ) -> commands.PublishedOutcome:
-    """Publish the upload as the next snapshot, below the rows of the one that serves if wanted.
+    """Publish the upload as the next snapshot, below the rows of the one that serves.
+
+    The caller has to be permitted before.
 
     Raises:
-        Rejected: the caller may not, the bytes are no table, or there is nothing they continue.
+        Rejected: the bytes are no table, or there is nothing they continue.
         Conflict: others kept publishing in between.
     """
-    if not append:
-        return await _publish(here, workspace_id, dataset_id, upload, after=None)
-    await permit_upload(here, workspace_id, "dataset", dataset_id)
     for _ in range(_TRIES_MAX - 1):
         try:
             return await _append(here, workspace_id, dataset_id, upload)
@@ -71,7 +70,7 @@ async def _joined(here: Context, base: queries.PinnedRevision, upload: Upload) -
 
 
 async def _publish(
-    here: Context, workspace_id: str, dataset_id: str, upload: Upload, *, after: int | None
+    here: Context, workspace_id: str, dataset_id: str, upload: Upload, *, after: int
 ) -> commands.PublishedOutcome:
     sha256 = await store_upload(here, workspace_id, "dataset", dataset_id, upload)
     command = commands.PublishSnapshot(

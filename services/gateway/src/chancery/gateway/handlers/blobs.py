@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fastapi import APIRouter, Request
 
-from chancery.events import queries
 from chancery.gateway.domain.bodies import BlobReply
-from chancery.gateway.handlers.edge import Here
+from chancery.gateway.handlers.edge import Here, prove
+from chancery.gateway.handlers.uploads import receive_bytes
 from chancery.kernel.errors import Rejected
 from chancery.store.blobs import upload_place
 
 router = APIRouter(prefix="/v1/blobs", tags=["sources"])
 
-_BODY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+SENT_BYTES: Final = 5 * 1024 * 1024
+"""How much of a blob an object store is sent at once."""
+
+_BODY: Final = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
 @router.post(
@@ -22,11 +27,15 @@ _BODY = {"application/octet-stream": {"schema": {"type": "string", "format": "bi
 )
 async def upload_blob(request: Request, here: Here) -> BlobReply:
     """Store bytes for a submission of the same principal; nobody else can name them."""
-    await here.query("release", "identity", queries.WhoAmI(), queries.Identity)
-    data = await request.body()
-    if not data:
-        message = "send the bytes as the body"
-        raise Rejected(message, field="body", code="empty_content")
-    caller = here.call.caller
-    sha256 = await here.edge.blobs.put_run(caller.tenant, upload_place(caller.principal), data)
-    return BlobReply(sha256=sha256, size_bytes=len(data))
+    await prove(here)
+    caller, room = here.call.caller, here.edge.room
+    place = upload_place(caller.principal)
+    async with here.edge.blobs.receiving(caller.tenant, run=place) as incoming:
+        async with room.arriving(caller):
+            await receive_bytes(request, incoming)
+            if not incoming.size:
+                message = "send the bytes as the body"
+                raise Rejected(message, field="body", code="empty_content")
+            async with room.whole(min(incoming.size, SENT_BYTES)):
+                sha256 = await incoming.keep()
+        return BlobReply(sha256=sha256, size_bytes=incoming.size)

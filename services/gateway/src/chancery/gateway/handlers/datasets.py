@@ -17,10 +17,10 @@ from chancery.gateway.domain.bodies import (
     SqlBody,
 )
 from chancery.gateway.errors import SnapshotFailed, snapshot_failed
-from chancery.gateway.handlers.appending import publish_table
+from chancery.gateway.handlers.appending import append_table
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
 from chancery.gateway.handlers.leaving import answered
-from chancery.gateway.handlers.uploads import read_upload
+from chancery.gateway.handlers.uploads import Target, permit_upload, reading_upload, receive_upload
 from chancery.kernel.errors import NotFound
 from chancery.tabular.formats import XLSX_TYPE
 
@@ -86,8 +86,8 @@ async def publish_snapshot(
 
     `append` puts the rows of a CSV file below those that serve; both together are the snapshot.
     """
-    upload = await read_upload(request)
-    published = await publish_table(here, ws, dataset, upload, append=mode == "append")
+    publish = _append if mode == "append" else _replace
+    published = await publish(request, here, ws, dataset)
     state = await _wait_until_queryable(here, ws, dataset, published.revision)
     response.status_code = 201 if state == "ready" else 202
     return SnapshotReply(
@@ -139,6 +139,31 @@ async def run_query(ws: PathId, body: SqlBody, request: Request, here: Here) -> 
     asked = here.query("execution", "sql", question, queries.QueryResult)
     result = await answered(request, here, asked)
     return Response(result.json_text, media_type="application/json")
+
+
+async def _replace(
+    request: Request, here: Context, workspace_id: str, dataset_id: str
+) -> commands.PublishedOutcome:
+    target = Target(workspace_id, "dataset", dataset_id)
+    stored = await receive_upload(request, here, target)
+    command = commands.PublishSnapshot(
+        workspace_id=workspace_id,
+        dataset_id=dataset_id,
+        content_sha256=stored.sha256,
+        media_type=stored.media_type,
+        size_bytes=stored.size_bytes,
+    )
+    return await stored.here.command(
+        "ingestion", "publish-snapshot", command, commands.PublishedOutcome
+    )
+
+
+async def _append(
+    request: Request, here: Context, workspace_id: str, dataset_id: str
+) -> commands.PublishedOutcome:
+    await permit_upload(here, workspace_id, "dataset", dataset_id)
+    async with reading_upload(request, here) as (read, upload):
+        return await append_table(read, workspace_id, dataset_id, upload)
 
 
 async def _authorised(

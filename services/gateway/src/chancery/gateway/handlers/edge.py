@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Path, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from chancery.events.queries import Document
+from chancery.events.queries import Document, Identity, WhoAmI
 from chancery.events.requests import Message
 from chancery.events.topology import Service, command_subject, query_subject
 from chancery.gateway.domain.calls import Call
 from chancery.gateway.domain.problems import FIELD_CHARACTERS_MAX
+from chancery.gateway.handlers.room import Room
 from chancery.gateway.ports import Announcements, Nudges, Owners
 from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import ID_PATTERN
-from chancery.store.blobs import Blobs
+from chancery.store.blobs import Receiving
 
 Told = TypeVar("Told", bound=Message)
 
@@ -34,8 +35,9 @@ class Edge:
     owners: Owners
     announcements: Announcements
     nudges: Nudges
-    blobs: Blobs
+    blobs: Receiving
     token_key: bytes
+    room: Room = field(default_factory=Room)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,15 @@ class Context:
         """Ask a read-only question on behalf of the caller and return its answer."""
         subject = query_subject(server, noun)
         return await self.edge.owners.ask(subject, self.call.request(body), reply)
+
+
+async def prove(context: Context) -> None:
+    """Ask whether the credential of a call is what it claims to be.
+
+    Raises:
+        Denied: it is not.
+    """
+    await context.query("release", "identity", WhoAmI(), Identity)
 
 
 _BEARER = HTTPBearer(

@@ -10,7 +10,7 @@ from chancery.events import commands, queries
 from chancery.events.authority import LINE_PATTERN
 from chancery.gateway.domain.knowledge import FileReply
 from chancery.gateway.handlers.edge import Here, PathId
-from chancery.gateway.handlers.uploads import read_upload, store_upload
+from chancery.gateway.handlers.uploads import Target, receive_upload
 
 router = APIRouter(prefix="/v1/files", tags=["files"])
 
@@ -28,22 +28,21 @@ _BODY = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 )
 async def upload_file(request: Request, here: Here, title: FileTitle = "file") -> FileReply:
     """Keep a document that only the caller may ask; send it as a source's revision is sent."""
-    upload = await read_upload(request)
     file_id = here.call.created_id("file")
-    sha256 = await store_upload(here, NOWHERE, "file", file_id, upload)
+    stored = await receive_upload(request, here, Target(NOWHERE, "file", file_id))
     command = commands.UploadFile(
         file_id=file_id,
         title=title,
-        content_sha256=sha256,
-        media_type=upload.media_type,
-        size_bytes=len(upload.data),
+        content_sha256=stored.sha256,
+        media_type=stored.media_type,
+        size_bytes=stored.size_bytes,
     )
-    outcome = await here.command("ingestion", "upload-file", command, commands.Outcome)
+    outcome = await stored.here.command("ingestion", "upload-file", command, commands.Outcome)
     return FileReply(
         file_id=file_id,
-        content_sha256=sha256,
-        media_type=upload.media_type,
-        size_bytes=len(upload.data),
+        content_sha256=stored.sha256,
+        media_type=stored.media_type,
+        size_bytes=stored.size_bytes,
         sequence=outcome.sequence,
         state="pending",
     )

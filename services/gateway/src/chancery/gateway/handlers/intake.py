@@ -1,36 +1,42 @@
 """What every request passes first: its credential's shape, its key, its size, its trace.
 
-The whole body is read here, within its bounds, so that a route sees either all of it or nothing:
-a caller who hangs up in the middle has asked for nothing.
+The body is read here as a whole, so that a route sees either all of it or nothing: a caller who
+hangs up in the middle has asked for nothing. What is more than a few bytes is read only
+once the credential is proven and there is room for it. An upload is left to its route, which
+streams it to the blobs when it knows that the caller may publish.
 """
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from typing import Final
 
 from opentelemetry.trace import SpanKind
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chancery.events.requests import Caller
 from chancery.gateway.domain.body_limits import BodyLimits, limits_of
-from chancery.gateway.domain.calls import Call, body_hash, caller_of, checked_key
+from chancery.gateway.domain.calls import Call, caller_of, checked_key
+from chancery.gateway.domain.digests import BodyDigest
+from chancery.gateway.domain.json_bodies import check_json
 from chancery.gateway.domain.media import UnsupportedMediaType, essence
-from chancery.gateway.errors import Internal, SlowBody
+from chancery.gateway.errors import Internal
+from chancery.gateway.handlers.arriving import USUAL_PACE, Arrival, Pace, too_large
 from chancery.gateway.handlers.refusing import problem_response
+from chancery.gateway.handlers.room import Room
 from chancery.gateway.handlers.watching import Watch, sight_of
-from chancery.kernel.canonical import Json, parse_json
-from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, TooLarge
+from chancery.kernel.errors import ChanceryError, Rejected
 from chancery.kernel.ids import random_id
 from chancery.runtime.logging import describe
 from chancery.runtime.telemetry import current_traceparent, span
+from chancery.store.spool import Spool
 
-BODY_PAUSE_MAX_S: Final = 20.0
-"""How long a caller may be silent in the middle of a body."""
-BODY_WITHIN_S: Final = 300.0
-"""How long a whole body may take."""
+UNPROVEN_BYTES: Final = 16 * 1024
+"""After how many bytes of a body no further piece is read before its credential is proven."""
 REQUEST_SPAN: Final = "http.request"
 _ONCE: Final = ("authorization", "content-type", "idempotency-key")
 
@@ -41,13 +47,18 @@ class _HungUp(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """ASGI middleware; leaves a `Call` in `request.state.call` for every route under /v1."""
+    """ASGI middleware; leaves a `Call` in `request.state.call` for every route under /v1.
+
+    `prove` raises when the credential of a call is not what it claims. The route of an upload finds
+    its body's `Arrival` in `request.state.arrival`.
+    """
 
     app: ASGIApp
     upload_bytes_max: int
     watch: Watch
-    body_pause_max_s: float = BODY_PAUSE_MAX_S
-    body_within_s: float = BODY_WITHIN_S
+    prove: Callable[[Call], Awaitable[None]]
+    room: Room
+    pace: Pace = USUAL_PACE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its call, or answer with a problem document."""
@@ -63,29 +74,56 @@ class Intake:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        try:
-            _check_headers(headers)
-            caller = caller_of(headers.get("authorization"))
-            _see(scope, caller)
-            key = _key(headers)
-            limits = limits_of(scope["path"], upload_bytes_max=self.upload_bytes_max)
-            body = await self._body(limits, headers, receive)
-            _check_body(headers, body, limits)
-        except ChanceryError as error:
-            await problem_response(error)(scope, receive, send)
-            return
-        except _HungUp:
-            return
-        scope.setdefault("state", {})["call"] = _call(scope, headers, body, caller, key)
-        await self._route(scope, _replay(body, receive), _finish(scope, key, send))
+        async with AsyncExitStack() as held:
+            try:
+                _check_headers(headers)
+                caller = caller_of(headers.get("authorization"))
+                _see(scope, caller)
+                key = _key(headers)
+                limits = self._limits(scope, headers)
+                digest = BodyDigest(headers.get("content-type", ""), _query(scope))
+                arrival = Arrival(receive, limits.bytes_max, self.pace, digest)
+                call = _call(scope, caller, key, digest.sha256())
+                if not limits.is_streamed:
+                    body = await self._body(arrival, call, held)
+                    _check_body(headers, body, limits)
+                    call = replace(call, request_sha256=digest.sha256())
+                    receive = _replay(body, receive)
+                    del body
+            except ChanceryError as error:
+                await problem_response(error)(scope, receive, send)
+                return
+            except _HungUp:
+                return
+            state = scope.setdefault("state", {})
+            state["call"], state["arrival"] = call, arrival
+            receive = arrival if limits.is_streamed else receive
+            await self._route(scope, receive, _finish(scope, key, send))
 
-    async def _body(self, limits: BodyLimits, headers: Headers, receive: Receive) -> bytes:
-        try:
-            async with asyncio.timeout(self.body_within_s):
-                return await _read(receive, headers, limits.bytes_max, self.body_pause_max_s)
-        except TimeoutError as error:
-            message = "the body did not arrive in time; send it faster or in a smaller piece"
-            raise SlowBody(message, field="body") from error
+    def _limits(self, scope: Scope, headers: Headers) -> BodyLimits:
+        limits = limits_of(scope["method"], scope["path"], upload_bytes_max=self.upload_bytes_max)
+        declared = headers.get("content-length", "0")
+        if declared.isdecimal() and int(declared) > limits.bytes_max:
+            raise too_large(limits.bytes_max)
+        return limits
+
+    async def _body(self, arrival: Arrival, call: Call, held: AsyncExitStack) -> bytes:
+        first = b""
+        while not arrival.is_whole:
+            first += await _piece(arrival)
+            if arrival.received > UNPROVEN_BYTES:
+                break
+        if arrival.is_whole:
+            return first
+        await self.prove(call)
+        await held.enter_async_context(self.room.arriving(call.caller))
+        spool = Spool()
+        held.push_async_callback(spool.close)
+        await spool.write(first)
+        while not arrival.is_whole:
+            await spool.write(await _piece(arrival))
+        await held.enter_async_context(self.room.whole(spool.size))
+        return await spool.read()
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request; a bug is answered once, unless the answer has begun already."""
@@ -98,6 +136,8 @@ class Intake:
 
         try:
             await self.app(scope, receive, noting)
+        except ClientDisconnect:
+            return
         except Exception as error:
             if has_begun:
                 raise
@@ -133,33 +173,20 @@ def _key(headers: Headers) -> str:
     return random_id() if key is None else checked_key(key)
 
 
-async def _read(receive: Receive, headers: Headers, bytes_max: int, pause_max_s: float) -> bytes:
-    declared = headers.get("content-length", "0")
-    if declared.isdecimal() and int(declared) > bytes_max:
-        raise _too_large(bytes_max)
-    chunks = bytearray()
-    while True:
-        async with asyncio.timeout(pause_max_s):
-            message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _HungUp
-        chunks += message.get("body", b"")
-        if len(chunks) > bytes_max:
-            raise _too_large(bytes_max)
-        if not message.get("more_body", False):
-            return bytes(chunks)
+async def _piece(arrival: Arrival) -> bytes:
+    message = await arrival()
+    if message["type"] == "http.disconnect":
+        raise _HungUp
+    found: bytes = message.get("body", b"")
+    return found
 
 
-def _too_large(bytes_max: int) -> TooLarge:
-    return TooLarge(f"the body must be at most {bytes_max:,} bytes", field="body")
-
-
-def _call(scope: Scope, headers: Headers, body: bytes, caller: Caller, key: str) -> Call:
+def _call(scope: Scope, caller: Caller, key: str, sha256: str) -> Call:
     return Call(
         caller=caller,
         route=f"{scope['method']} {scope['path']}",
         idempotency_key=key,
-        request_sha256=body_hash(headers.get("content-type", ""), body, _query(scope)),
+        request_sha256=sha256,
         traceparent=current_traceparent(),
     )
 
@@ -174,51 +201,19 @@ def _check_body(headers: Headers, body: bytes, limits: BodyLimits) -> None:
     if not body:
         return
     if essence(headers.get("content-type", "")) == "application/json":
-        _check_json(body)
+        check_json(body)
     elif not limits.any_type:
         message = "send the body as JSON, with Content-Type: application/json"
         raise UnsupportedMediaType(message, field="Content-Type")
 
 
-def _check_json(body: bytes) -> None:
-    try:
-        # Text, not bytes: the parser would guess UTF-16 and UTF-32 too.
-        value = parse_json(body.decode("utf-8-sig"))
-    except (Corrupt, UnicodeDecodeError) as error:
-        message = "the body is not valid JSON (UTF-8, unique keys, no NaN)"
-        raise Rejected(message, field="body", code="malformed_json") from error
-    if not _storable(value):
-        message = "the body has a NUL character or half a surrogate pair in a string"
-        raise Rejected(message, field="body", code="malformed_json")
-
-
-def _storable(value: Json) -> bool:
-    pending: list[Json] = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, str):
-            if "\x00" in item or not _encodable(item):
-                return False
-        elif isinstance(item, dict):
-            pending += [*item.keys(), *item.values()]
-        elif isinstance(item, list):
-            pending += item
-    return True
-
-
-def _encodable(text: str) -> bool:
-    return not any("\ud800" <= sign <= "\udfff" for sign in text)
-
-
 def _replay(body: bytes, receive: Receive) -> Receive:
-    sent = False
+    waiting: list[bytes] = [body]
 
     async def replay() -> Message:
-        nonlocal sent
-        if sent:
+        if not waiting:
             return await receive()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return {"type": "http.request", "body": waiting.pop(), "more_body": False}
 
     return replay
 

@@ -17,7 +17,7 @@ from chancery.gateway.domain.media import TEXT_TYPES
 from chancery.gateway.domain.passages import find_passage
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
 from chancery.gateway.handlers.places import Places, places_of
-from chancery.gateway.handlers.uploads import read_upload, store_upload
+from chancery.gateway.handlers.uploads import Target, receive_upload
 from chancery.kernel.errors import NotFound
 
 router = APIRouter(prefix="/v1/workspaces/{ws}/sources", tags=["sources"])
@@ -90,16 +90,15 @@ async def publish_revision(
     ws: PathId, source: PathId, request: Request, here: Here
 ) -> RevisionReply:
     """Publish the next revision; unchanged content returns the one that already serves."""
-    upload = await read_upload(request)
-    sha256 = await store_upload(here, ws, "source", source, upload)
+    stored = await receive_upload(request, here, Target(ws, "source", source))
     command = commands.PublishRevision(
         workspace_id=ws,
         source_id=source,
-        content_sha256=sha256,
-        media_type=upload.media_type,
-        size_bytes=len(upload.data),
+        content_sha256=stored.sha256,
+        media_type=stored.media_type,
+        size_bytes=stored.size_bytes,
     )
-    published = await here.command(
+    published = await stored.here.command(
         "ingestion", "publish-revision", command, commands.PublishedOutcome
     )
     return RevisionReply(

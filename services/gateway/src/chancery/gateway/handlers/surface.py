@@ -25,7 +25,8 @@ from chancery.gateway.handlers import (
     serving,
     sources,
 )
-from chancery.gateway.handlers.edge import Edge, refuse_unknown_parameters
+from chancery.gateway.handlers.arriving import USUAL_PACE, Pace
+from chancery.gateway.handlers.edge import Context, Edge, prove, refuse_unknown_parameters
 from chancery.gateway.handlers.intake import Intake
 from chancery.gateway.handlers.refusing import ProblemResponse, problem_response
 from chancery.gateway.handlers.watching import create_watch
@@ -59,6 +60,7 @@ def create_surface(
     *,
     upload_bytes_max: int = UPLOAD_BYTES_MAX,
     registry: CollectorRegistry | None = None,
+    pace: Pace = USUAL_PACE,
 ) -> FastAPI:
     """Return the HTTP application over `edge`; its numbers join those in `registry`."""
     registry = CollectorRegistry() if registry is None else registry
@@ -80,7 +82,14 @@ def create_surface(
     surface.add_exception_handler(RequestValidationError, _invalid)
     surface.add_exception_handler(HTTPException, _no_route)
     watch = create_watch((each for router in _ROUTERS for each in router.routes), registry)
-    surface.add_middleware(Intake, upload_bytes_max=upload_bytes_max, watch=watch)
+    surface.add_middleware(
+        Intake,
+        upload_bytes_max=upload_bytes_max,
+        watch=watch,
+        prove=lambda call: prove(Context(call, edge)),
+        room=edge.room,
+        pace=pace,
+    )
     return surface
 
 
