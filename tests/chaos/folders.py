@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -25,6 +26,9 @@ REAL: Final = Path("/usr/share/doc")
 
 PHRASE: Final = "quicksilver anemometer"
 """Stands in the documents that are made here, and nowhere else."""
+
+_WORD: Final = re.compile(r"(?<![^\s])[a-z]{5,14}(?![^\s])")
+"""A plain word between blanks: no analyzer takes it for anything else."""
 
 _SUFFIXES: Final = frozenset((".txt", ".md", ".html"))
 _BYTES_MAX: Final = 200_000
@@ -82,7 +86,7 @@ def _readable(path: Path) -> bytes | None:
 
 
 def _made(number: int) -> tuple[str, bytes]:
-    text = f"Report {number} on the {PHRASE}."
+    text = f"Report {made_word(number)} on the {PHRASE}."
     match number // _MADE_EVERY % 3:
         case 0:
             return f"report-{number}.pdf", pdf_file(lines(text), lines("The second page."))
@@ -90,6 +94,21 @@ def _made(number: int) -> tuple[str, bytes]:
             return f"report-{number}.docx", docx_file(paragraph(text))
         case _:
             return f"report-{number}.xlsx", xlsx_file({"Sheet": _row(text)})
+
+
+def made_word(number: int) -> str:
+    """Return a word of its own for each document that is made here."""
+    return f"serial{number}x"
+
+
+def word_of(path: Path) -> str | None:
+    """Return a word by which the published file must be found, None where that is not plain."""
+    if path.name.startswith("report-"):
+        return made_word(int(path.stem.removeprefix("report-")))
+    if path.suffix == ".html":
+        return None
+    words = _WORD.findall(path.read_text("utf-8"))
+    return max(words, key=len, default=None)
 
 
 def _row(text: str) -> str:

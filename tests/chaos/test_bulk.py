@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ from pydantic import BaseModel
 from chancery.client.found import Found
 from chancery.client.workspace import Workspace
 from chancery.testkit.waiting import eventually
-from tests.chaos.folders import BROKEN, PHRASE, make_folder
+from tests.chaos.folders import BROKEN, PHRASE, make_folder, word_of
 from tests.e2e.killing import FAST, came_back, kill
 from tests.e2e.running import COMMAND, System, running
 
@@ -85,6 +86,9 @@ async def test_every_file_ends_though_indexing_and_retrieval_are_killed(tmp_path
             again_s = time.monotonic() - begun
             await eventually(lambda: came_back(system, "indexing"), within_s=30)
             found = await _search(desk, first)
+            words = _words(first)
+            missing = await _missing(desk, words)
+            control = await _missing(desk, dict.fromkeys(list(words)[:3], "absentword"))
     print(f"\n{first.summary} in {took_s:.1f} s, again in {again_s:.1f} s")
 
     _assert_ended(first)
@@ -95,6 +99,9 @@ async def test_every_file_ends_though_indexing_and_retrieval_are_killed(tmp_path
     assert {one.revision for one in first.published} <= {None, 1}
     assert {hit.source_id for hit in found.hits} <= _made(first)
     assert found.hits
+    assert len(words) > DOCUMENTS // 2
+    assert missing == []
+    assert control == list(words)[:3]
 
 
 def _assert_ended(output: Output) -> None:
@@ -117,6 +124,25 @@ def _made(output: Output) -> set[str]:
 
 def _is_made(told: Told) -> bool:
     return told.path.name.startswith("report-")
+
+
+def _words(output: Output) -> dict[str, str]:
+    """Return for each source that is ready a word of its text."""
+    words = {
+        one.source: word_of(one.path)
+        for one in output.published
+        if one.source is not None and one.state == "ready" and one.error is None
+    }
+    return {source: word for source, word in words.items() if word is not None}
+
+
+async def _missing(desk: Workspace, words: Mapping[str, str]) -> list[str]:
+    """Return the sources that are ready and are not found by their word."""
+    return [
+        source
+        for source, word in words.items()
+        if not (await desk.search(word, k=1, sources=[source])).hits
+    ]
 
 
 async def _search(desk: Workspace, output: Output) -> Found:

@@ -1,4 +1,4 @@
-"""What the command prints: nothing secret, nothing that steers a terminal, ids from file names."""
+"""What the command prints: nothing secret, nothing that steers a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from chancery.client.command.config import redacted
-from chancery.client.command.items import NothingToPublish, find_items, source_id
 from chancery.client.command.narration import TerminalNarrator
 from chancery.client.command.output import exit_code, speaking, tell_error, visible
 from chancery.client.command.server import entering
@@ -124,55 +123,6 @@ def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         load_settings()
 
     assert refused.value.field == "CHANCERY_HTTP_PORT"
-
-
-@given(st.text(min_size=1))
-def test_every_file_name_becomes_a_valid_id(name: str) -> None:
-    import re
-
-    from chancery.kernel.ids import ID_PATTERN
-
-    assert re.fullmatch(ID_PATTERN, source_id(name))
-
-
-@pytest.mark.parametrize(
-    ("name", "identity"), [("ümlaut", "uemlaut"), ("Ca\u0301fé", "Cafe"), ("Maß", "Mass")]
-)
-def test_letters_of_other_alphabets_are_spelled_and_not_dropped(name: str, identity: str) -> None:
-    assert source_id(name) == identity
-
-
-def test_a_folder_becomes_its_files_in_order(tmp_path: Path) -> None:
-    (tmp_path / "b").mkdir()
-    for name in ("b/Second page.md", "a.txt", "c.csv", "ignored.png"):
-        (tmp_path / name).write_text("text")
-
-    items = list(find_items(tmp_path))
-
-    assert [(item.id, item.media_type) for item in items] == [
-        ("a", "text/plain"),
-        ("b-Second-page", "text/markdown"),
-        ("c", "text/csv"),
-    ]
-
-
-def test_files_that_would_get_one_id_are_told_apart_in_the_same_way_each_time(
-    tmp_path: Path,
-) -> None:
-    for name in ("a b.md", "a-b.md", f"{'long' * 20} one.md", f"{'long' * 20} two.md"):
-        (tmp_path / name).write_text("text")
-
-    first, second = list(find_items(tmp_path)), list(find_items(tmp_path))
-
-    assert first == second
-    assert len({item.id for item in first}) == len(first)
-    assert first[0].id == "a-b"
-    assert all(len(item.id) <= 64 for item in first)
-
-
-def test_a_folder_without_documents_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NothingToPublish):
-        list(find_items(tmp_path))
 
 
 def test_a_story_is_plain_where_there_is_no_terminal_and_content_is_no_markup() -> None:

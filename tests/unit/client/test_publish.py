@@ -36,11 +36,15 @@ class Server:
         self.bulk: dict[str, Json] = {}
         self.failing: frozenset[str] = frozenset()
         self.refusing: frozenset[str] = frozenset()
+        self.away = 0
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         """Answer as the gateway does."""
         place = request.url.path.removeprefix("/v1/workspaces/plant/")
         if request.method == "GET" and place.endswith("/status"):
+            if self.away > 0:
+                self.away -= 1
+                raise httpx.ConnectError("away")
             failed = place.split("/")[1] in self.failing
             status = {"state": "failed", "reason": "timeout"} if failed else {"state": "ready"}
             return httpx.Response(200, json={"revision": 2, **status})
@@ -189,7 +193,7 @@ async def test_each_file_of_a_folder_ends_ready_or_failed_with_its_reason(
     for name in ("a.md", "b.txt", "c.html", "d.md"):
         (tmp_path / name).write_text("A page.", "utf-8")
     server = Server({})
-    server.failing, server.refusing = frozenset("b"), frozenset("c")
+    server.failing, server.refusing = frozenset({"b-txt"}), frozenset({"c-html"})
 
     code = await published(server, tmp_path, Wanted(), monkeypatch)
 
@@ -199,6 +203,20 @@ async def test_each_file_of_a_folder_ends_ready_or_failed_with_its_reason(
     reasons = [each["error"]["code"] for each in told["published"] if "error" in each]
     assert reasons == ["not_indexed", "not_permitted"]
     assert told["summary"] == {"files": 4, "ready": 2, "failed": 2, "unchanged": 0}
+
+
+async def test_a_server_that_is_away_for_a_moment_fails_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.md").write_text("A page.", "utf-8")
+    server = Server({})
+    server.failing, server.away = frozenset({"a"}), 1
+
+    code = await published(server, tmp_path, Wanted(), monkeypatch)
+
+    told = json.loads(capsys.readouterr().out)
+    assert (code, server.away) == (1, 0)
+    assert [each["error"]["code"] for each in told["published"]] == ["not_indexed"]
 
 
 async def test_a_repeated_run_tells_what_is_unchanged(

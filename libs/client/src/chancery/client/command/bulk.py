@@ -34,6 +34,8 @@ STALLED_S: Final = 120.0
 
 _POLL_S: Final = 0.25
 _POLL_S_MAX: Final = 2.0
+_LOOKS_SHARE: Final = 10
+"""How much longer than a look the pause after it is."""
 
 
 @dataclass(slots=True)
@@ -131,10 +133,13 @@ class Bulk:
         pause_s = _POLL_S
         while self._open or not sending.done():
             await asyncio.sleep(pause_s)
-            before = len(self._open)
+            before, begun = len(self._open), time.monotonic()
             if self._open:
                 await self._look()
-            pause_s = _POLL_S if len(self._open) < before else min(2 * pause_s, _POLL_S_MAX)
+            # Listing thousands of sources is work for the server that has to make them ready.
+            cost_s = _LOOKS_SHARE * (time.monotonic() - begun)
+            idle_s = _POLL_S if len(self._open) < before else min(2 * pause_s, _POLL_S_MAX)
+            pause_s = min(max(idle_s, cost_s), _POLL_S_MAX)
             if sending.done() and time.monotonic() - self._progressed > STALLED_S:
                 message = "it was published and is still not indexed; ask for its status later"
                 self._give_up(StillOpen(message))
@@ -159,7 +164,8 @@ class Bulk:
             if not _is_ready(resource, published):
                 status = await self.workspace.status(item.id, published.revision)
         except ChanceryError as error:
-            self._end(Published(item, self._told(published), error))
+            if exit_code(error) != EXIT_UNAVAILABLE:
+                self._end(Published(item, self._told(published), error))
             return
         if status.state != "pending":
             told = {**self._told(published), "state": status.state}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -35,8 +36,18 @@ MEDIA_TYPES: Final = {
     ".xlsx": XLSX,
     ".csv": CSV,
 }
+_USUAL: Final = frozenset({".md", ".csv"})
+"""Suffixes that the id leaves out."""
+
 _ID_CHARACTERS = 64
+_HASH_CHARACTERS = 8
 _TITLE_CHARACTERS = 300
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
+_LIKE_ANOTHER = re.compile(
+    rf"(?:.*-)?(?:[0-9a-f]{{{_HASH_CHARACTERS}}}|{'|'.join(each[1:] for each in MEDIA_TYPES)})"
+)
+"""Plain names that end as the ids of other files do."""
+
 _SPELLED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue",
                           "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"})  # fmt: skip
 
@@ -73,49 +84,63 @@ def find_items(path: Path) -> Iterator[Item]:
         NothingToPublish: when nothing can.
     """
     if not path.exists():
-        message = f"{path} does not exist"
+        message = f"{readable(path)} does not exist"
+        raise NothingToPublish(message, field="path")
+    if path.is_dir():
+        found = [each for each in _files(path) if _fits(each) and _stays_in(path, each)]
+    else:
+        found = [path] if _fits(path) else []
+    if not found:
+        message = f"{readable(path)} is no {', '.join(MEDIA_TYPES)} file and no folder with any"
         raise NothingToPublish(message, field="path")
     folder = path if path.is_dir() else path.parent
-    found = sorted(each for each in path.rglob("*") if _fits(each)) if path.is_dir() else [path]
-    if not found or not all(map(_fits, found)):
-        message = f"{path} is no {', '.join(MEDIA_TYPES)} file and no folder with any"
-        raise NothingToPublish(message, field="path")
-    taken: set[str] = set()
     for each in found:
-        name = each.relative_to(folder).as_posix()
-        identity = source_id(each.relative_to(folder).with_suffix("").as_posix())
-        if identity in taken:
-            identity = _told_apart(identity, name)
-        taken.add(identity)
-        yield Item(each, identity, each.stem[:_TITLE_CHARACTERS])
+        title = readable(each.stem)[:_TITLE_CHARACTERS]
+        yield Item(each, source_id(each.relative_to(folder).as_posix()), title)
 
 
 def skipped_in(path: Path) -> list[str]:
-    """Return which files of a folder are of no kind that is published; hidden ones do not count."""
+    """Return which files of a folder are not published: of other kinds, or links that lead out.
+
+    Hidden ones do not count.
+    """
     if not path.is_dir():
         return []
-    names = (each.relative_to(path) for each in path.rglob("*") if each.is_file())
-    return sorted(
-        name.as_posix()
-        for name in names
-        if name.suffix.lower() not in MEDIA_TYPES
-        and not any(part.startswith(".") for part in name.parts)
-    )
-
-
-def _told_apart(identity: str, name: str) -> str:
-    """Return another id for the file `name` of the folder, since a file before it has this one."""
-    return f"{identity[: _ID_CHARACTERS - 9]}-{sha256_hex(name.encode())[:8]}"
+    return [
+        readable(each.relative_to(path))
+        for each in _files(path)
+        if not (_fits(each) and _stays_in(path, each))
+    ]
 
 
 def source_id(name: str) -> str:
-    """Return the id that a name becomes: letters, digits, dashes and underscores."""
+    """Return the id of the file `name` of a folder: letters, digits, dashes and underscores.
+
+    It depends on the name alone, whatever stands beside the file, so that no file ever takes the
+    place of another one; two names that are spelled alike are told apart by a hash.
+    """
+    stem, suffix = os.path.splitext(name)  # noqa: PTH122 - a name, which may hold any byte.
+    spelled = _spelled(stem if suffix in _USUAL else f"{stem}-{suffix[1:]}")
+    is_plain = _PLAIN_NAME.fullmatch(stem) and suffix in MEDIA_TYPES
+    is_like_another = suffix in _USUAL and _LIKE_ANOTHER.fullmatch(stem)
+    if is_plain and not is_like_another and len(spelled) <= _ID_CHARACTERS:
+        return spelled
+    digest = sha256_hex(name.encode("utf-8", "surrogatepass"))[:_HASH_CHARACTERS]
+    return f"{spelled[: _ID_CHARACTERS - _HASH_CHARACTERS - 1]}-{digest}"
+
+
+def readable(name: str | Path) -> str:
+    """Return a name of the file system as text: what is no text, or no sign, is replaced."""
+    signs = str(name)
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in signs)
+
+
+def _spelled(name: str) -> str:
     spelled = unicodedata.normalize("NFC", name).translate(_SPELLED)
     plain = "".join(
         each for each in unicodedata.normalize("NFKD", spelled) if not unicodedata.combining(each)
     )
-    identity = re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-") or "document"
-    return identity if len(identity) <= _ID_CHARACTERS else _told_apart(identity, name)
+    return re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-") or "document"
 
 
 def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:
@@ -149,5 +174,19 @@ def _check_text(data: bytes) -> None:
         raise Rejected(message, field="content", code="invalid_utf8") from error
 
 
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder in the order of their names, without hidden ones."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        found += [Path(place, each) for each in names if not each.startswith(".")]
+    yield from sorted(each for each in found if each.is_file())
+
+
 def _fits(path: Path) -> bool:
     return path.is_file() and path.suffix.lower() in MEDIA_TYPES
+
+
+def _stays_in(folder: Path, path: Path) -> bool:
+    """Tell whether a file is the folder's own: a link may lead to what nobody meant to publish."""
+    return path.resolve().is_relative_to(folder.resolve())

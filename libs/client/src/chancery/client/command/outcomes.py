@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from chancery.client.command.items import Item
+from chancery.client.command.items import Item, readable
 from chancery.client.command.output import EXIT_DONE, error_document, exit_code
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import ChanceryError, Rejected
@@ -27,7 +27,7 @@ class Published:
 
     def to_json(self) -> dict[str, Json]:
         """Return the outcome as a JSON object."""
-        told: dict[str, Json] = {"path": str(self.item.path), **self.told}
+        told: dict[str, Json] = {"path": readable(self.item.path), **self.told}
         return told if self.error is None else {**told, "error": error_document(self.error)}
 
 

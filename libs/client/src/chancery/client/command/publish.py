@@ -13,7 +13,7 @@ from pathlib import Path
 
 from chancery.client.command.bulk import SINGLE_BYTES, Bulk, not_indexed, unreadable
 from chancery.client.command.declaring import Wanted, declare_dataset, declare_source
-from chancery.client.command.items import Item, check_item, find_items, skipped_in
+from chancery.client.command.items import Item, check_item, find_items, readable, skipped_in
 from chancery.client.command.outcomes import Published, exit_code_of, summary
 from chancery.client.command.output import (
     EXIT_UNAVAILABLE,
@@ -77,7 +77,8 @@ def _sentence_of(skipped: Sequence[str]) -> str:
     """Return how many files were skipped and which, the first of many."""
     rest = len(skipped) - SKIPPED_SHOWN
     more = f" and {rest} more" if rest > 0 else ""
-    return f"skipped, of other kinds: {len(skipped)} ({', '.join(skipped[:SKIPPED_SHOWN])}{more})"
+    names = ", ".join(skipped[:SKIPPED_SHOWN])
+    return f"skipped, of other kinds or linked from outside: {len(skipped)} ({names}{more})"
 
 
 async def _publish(batch: Batch, items: Sequence[Item], known: dict[str, Resource] | None) -> bool:
@@ -175,7 +176,7 @@ def _is_small(item: Item) -> bool:
 def _tell(outcome: Published) -> None:
     told = outcome.told
     if outcome.error is not None:
-        tell_error(outcome.error, as_json=False, about=str(outcome.item.path))
+        tell_error(outcome.error, as_json=False, about=readable(outcome.item.path))
         return
     kind, number = ("dataset", "snapshot") if "dataset" in told else ("source", "revision")
     access = str(told["visibility"])
