@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from chancery.client.command.items import source_id
 from chancery.client.errors import ProblemError
 from chancery.client.workspace import Document
 from chancery.testkit.waiting import eventually
@@ -81,9 +82,10 @@ async def test_a_folder_is_published_repeated_and_changed(
     assert first == (REFUSED, Summary(files=5, ready=3, failed=2, unchanged=0))
     assert again == (REFUSED, Summary(files=5, ready=3, failed=2, unchanged=3))
     assert changed == (REFUSED, Summary(files=5, ready=3, failed=2, unchanged=2))
-    assert (await world.desk.source("notes-one")).revision == 2
-    found = await world.desk.search("kiln hall eight", sources=["notes-one"])
-    assert [hit.source_id for hit in found.hits] == ["notes-one"]
+    note = source_id("notes/one.md")
+    assert (await world.desk.source(note)).revision == 2
+    found = await world.desk.search("kiln hall eight", sources=[note])
+    assert [hit.source_id for hit in found.hits] == [note]
 
 
 async def test_a_run_that_is_cut_off_is_finished_by_the_next_one(
