@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import urlencode
 
@@ -275,8 +276,10 @@ class Files:
 
     transport: Transport
 
-    async def upload(self, data: bytes, media_type: str, *, title: str = "file") -> UploadedFile:
-        """Keep a document that only the caller may ask."""
+    async def upload(
+        self, data: bytes | Path, media_type: str, *, title: str = "file"
+    ) -> UploadedFile:
+        """Keep a document that only the caller may ask; a path is read while it is sent."""
         sent = Sent(content=data, media_type=media_type)
         path = f"/v1/files?{urlencode({'title': title})}"
         return (await self.transport.call("POST", path, sent)).read(UploadedFile)

@@ -8,12 +8,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from pathlib import Path
 from typing import TypeVar
 
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from chancery.client.errors import NotReadable, problem_error
+from chancery.client.pieces import pieces_of, size_of
 from chancery.client.reachability import may_pass, unreachable
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Rejected
@@ -40,9 +42,9 @@ _AWAY = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE})
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A body on its way; None content sends none."""
+    """A body on its way; None content sends none, that of a path is read while it is sent."""
 
-    content: bytes | None = None
+    content: bytes | Path | None = None
     media_type: str | None = None
     json: Json = None
     idempotency_key: str | None = None
@@ -135,6 +137,12 @@ class Transport:
     ) -> httpx.Response:
         if sent.json is not None:
             return await self.http.request(method, path, json=sent.json, headers=headers)
+        if isinstance(sent.content, Path):
+            size = await asyncio.to_thread(size_of, sent.content)
+            content, length = pieces_of(sent.content, size), {"Content-Length": str(size)}
+            return await self.http.request(
+                method, path, content=content, headers={**headers, **length}
+            )
         return await self.http.request(method, path, content=sent.content, headers=headers)
 
     def _headers(self, sent: Sent) -> dict[str, str]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
@@ -159,9 +160,17 @@ class Workspace:
         return (await self._call("GET", f"sources/{source_id}")).read(Resource)
 
     async def publish(
-        self, source_id: str, data: bytes, media_type: str, *, idempotency_key: str | None = None
+        self,
+        source_id: str,
+        data: bytes | Path,
+        media_type: str,
+        *,
+        idempotency_key: str | None = None,
     ) -> Revision:
-        """Publish the next revision; unchanged content returns the one that already serves."""
+        """Publish the next revision; unchanged content returns the one that already serves.
+
+        A path is read while it is sent.
+        """
         sent = Sent(content=data, media_type=media_type, idempotency_key=idempotency_key)
         return (await self._call("POST", f"sources/{source_id}/revisions", sent)).read(Revision)
 
@@ -263,11 +272,17 @@ class Workspace:
         return (await self._call("GET", f"datasets/{dataset_id}")).read(Resource)
 
     async def publish_snapshot(
-        self, dataset_id: str, data: bytes, media_type: str = "text/csv", *, append: bool = False
+        self,
+        dataset_id: str,
+        data: bytes | Path,
+        media_type: str = "text/csv",
+        *,
+        append: bool = False,
     ) -> Snapshot:
         """Publish the next snapshot; its state is `ready` once it can be queried.
 
-        `append` puts the rows of a CSV file below those that serve.
+        A path is read while it is sent; `append` puts the rows of a CSV file below those that
+        serve.
         """
         sent = Sent(content=data, media_type=media_type)
         path = f"datasets/{dataset_id}/snapshots{'?mode=append' if append else ''}"

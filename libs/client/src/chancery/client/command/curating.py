@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -163,9 +162,8 @@ async def withdraw_item(workspace_id: str, item_id: str, *, as_json: bool) -> No
 async def add_file(path: Path, title: str | None, *, as_json: bool) -> int:
     """Upload a file, wait for its text, and print its id; return 1 when it has none."""
     media_type = _document_type(path)
-    data = await asyncio.to_thread(path.read_bytes)
     async with server_client(load_settings()) as client:
-        uploaded = await client.files.upload(data, media_type, title=title or path.name)
+        uploaded = await client.files.upload(path, media_type, title=title or path.name)
         kept = await client.files.wait_until_ready(uploaded.file_id)
     if as_json:
         tell_json(kept.model_dump(mode="json"))
