@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.evidence.corpora import ATTRIBUTES, CATALOGUE, CorpusDeclaration, Row
-from chancery.evidence.corpus_text import format_line, parse_declaration, parse_line, parse_yaml
+from chancery.evidence.corpus_text import (
+    format_line,
+    is_one_line,
+    parse_declaration,
+    parse_line,
+    parse_yaml,
+)
 from chancery.kernel.errors import Rejected
 
 LINE = (
@@ -94,7 +102,9 @@ def test_a_missing_attribute_is_named(attribute: str) -> None:
         ("where=live(row)", "where=live(row)or(1)", "where", "malformed_predicate"),
         ("from=deployment.knowledge", "from=deployment.secrets", "from", "unknown_binding"),
         ("title=title", "title=title title=title", "title", "duplicate_attribute"),
-        ("title=title", "title=title size=9", "corpus", "unknown_attribute"),
+        ("title=title", "title=title colour=red", "colour", "unknown_attribute"),
+        ("title=title", "title=title co/lour=red", "corpus", "unknown_attribute"),
+        ("title=title", "title=title of ours", "corpus", "unknown_attribute"),
         ("from=", "frm=", "from", "unknown_attribute"),
         ("scope=", "Scpoe=", "scope", "unknown_attribute"),
         ("title=title", "title", "title", "unknown_attribute"),
@@ -121,7 +131,9 @@ def test_what_the_catalogue_does_not_allow_is_refused_by_name(
         ("[" * 3000, "corpus", "malformed_declaration"),
         ("x" * 5000, "corpus", "too_long"),
         (YAML + "title: title\n", "title", "duplicate_attribute"),
-        (YAML + "size: 9\n", "corpus", "unknown_attribute"),
+        (YAML + "colour: red\n", "colour", "unknown_attribute"),
+        (YAML + "what we paid: red\n", "corpus", "unknown_attribute"),
+        (YAML + f"{'c' * 33}: red\n", "corpus", "unknown_attribute"),
         (YAML.replace("where:", "were:"), "where", "unknown_attribute"),
         (YAML.replace("title: title", "title: {a: b}"), "title", "malformed_attribute"),
         (YAML.replace("[body, attachments]", "[[body]]"), "content", "malformed_attribute"),
@@ -137,16 +149,81 @@ def test_text_that_is_no_declaration_is_refused(text: str, field: str, code: str
 @given(st.text(max_size=300))
 def test_any_text_is_read_or_refused_by_name(text: str) -> None:
     for written in (text, f"corpus {text}", f"{YAML}{text}"):
-        assert _field_or_name(written) in {*ATTRIBUTES, "corpus", ""}
+        field = _field_or_name(written)
+        assert field in {*ATTRIBUTES, "corpus", ""} or field in _words(text)
 
 
-def _field_or_name(text: str) -> str | None:
+@pytest.mark.req("CL-5")
+@pytest.mark.parametrize(
+    "first",
+    ["corpus : Handbook", "corpus  : Handbook", '"corpus": Handbook', "# x\ncorpus: Handbook"],
+)
+def test_yaml_is_known_by_what_it_is_however_its_first_key_is_written(first: str) -> None:
+    written = YAML.replace("corpus: Handbook", first)
+
+    assert not is_one_line(written)
+    assert parse_declaration(written) == parse_declaration(YAML)
+
+
+@pytest.mark.parametrize("text", [LINE, f"  \n{LINE}", "corpus", " corpus ", "corpus h model=x"])
+def test_the_one_line_form_is_known_by_its_first_word(text: str) -> None:
+    assert is_one_line(text)
+
+
+@pytest.mark.req("CL-5")
+@pytest.mark.parametrize(
+    ("old", "new", "field", "place"),
+    [
+        ("title: title", "title: [title", "title", "line 6, column 8, of what begins at line 5"),
+        ("title: title", 'title: "title', "title", "line 9, column 1, of what begins at line 5"),
+        ("where: live", "where: @live", "where", "line 7, column 8, in where"),
+        ("where: live", "\twhere: live", "where", "line 7, column 1, in where"),
+        ("model: Revision", "model: *other", "model", "line 3, column 8, in model"),
+        ("from: deployment", "from: deploy\x01ment", "from", "line 8, column 13, in from"),
+        ("corpus: Handbook", "corpus: a: b", "corpus", "line 2, column 10"),
+    ],
+)
+def test_broken_yaml_is_refused_with_its_line_column_and_attribute(
+    old: str, new: str, field: str, place: str
+) -> None:
+    assert old in YAML
+    with pytest.raises(Rejected, match=place) as refused:
+        parse_declaration(YAML.replace(old, new))
+    assert (refused.value.field, refused.value.code) == (field, "malformed_declaration")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{LINE} 9-secret",
+        f"{LINE} a-9-secret=1",
+        LINE.replace("title=title", "title=title 9-secret"),
+        LINE.replace("title=title", "title=9-secret"),
+        f"{YAML}about 9-secret: x\n",
+        f"{YAML}[9-secret",
+        f"{YAML}? [9-secret]\n: x\n",
+        YAML.replace("live(row)", "@9-secret"),
+        YAML.replace("live(row)", "*9-secret"),
+        YAML.replace("live(row)", "!9-secret x"),
+    ],
+)
+def test_no_refusal_repeats_what_was_written_in_place_of_a_name(text: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        parse_declaration(text)
+    assert "9-secret" not in f"{refused.value.detail} {refused.value.field}"
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\b[A-Za-z_][A-Za-z0-9_]{0,31}\b", text)
+
+
+def _field_or_name(text: str) -> str:
     """Return the field that is refused, or nothing when the text is a declaration."""
     try:
         declaration = parse_declaration(text)
     except Rejected as refused:
-        return refused.field
-    return "" if declaration.checked() == declaration else None
+        return refused.field or "none"
+    return "" if declaration.checked() == declaration else "unchecked"
 
 
 @pytest.mark.req("CL-5")

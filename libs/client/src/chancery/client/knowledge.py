@@ -16,6 +16,7 @@ from chancery.client.handles import AnswerHandle
 from chancery.client.replies import Answered, Done, IndexState
 from chancery.client.transport import Received, Sent, Transport
 from chancery.events.authority import Visibility
+from chancery.evidence.corpus_text import is_one_line
 from chancery.kernel.canonical import Json
 
 READY_WITHIN_S = 60.0
@@ -313,8 +314,7 @@ class Corpora:
 
     async def declare(self, corpus_id: str, declaration: str) -> Corpus:
         """Declare a corpus by its one line or by YAML."""
-        one_line = declaration.split()[:1] == ["corpus"]
-        media_type = "text/plain" if one_line else "application/yaml"
+        media_type = "text/plain" if is_one_line(declaration) else "application/yaml"
         sent = Sent(content=declaration.encode(), media_type=media_type)
         return (await self._call("PUT", corpus_id, sent)).read(Corpus)
 

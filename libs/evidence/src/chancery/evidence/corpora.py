@@ -99,7 +99,7 @@ CATALOGUE: Final[Mapping[str, Model]] = {
 """The models: `Revision` of a source, `Version` of an item; `parent.parent` is the workspace.
 
 `body` is a text as it was published, `document` a file with extracted text (PDF, DOCX, HTML, XLSX),
-`attachments` everything else.
+`attachments` everything else: pictures, which have no text, so that nothing is quoted from one.
 """
 
 BINDINGS: Final = frozenset({"deployment.knowledge"})

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 import yaml
 from pydantic import ValidationError
+from yaml.reader import ReaderError
 
 from chancery.evidence.corpora import ATTRIBUTES, CorpusDeclaration
 from chancery.kernel.errors import Rejected
@@ -18,6 +19,9 @@ TEXT_MAX: Final = 4096
 
 _WORD_MAX: Final = 64
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LINE: Final = re.compile(r"\s*corpus(\s+(?!\s|$|:(\s|$))|\s*$)")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
+_YAML_KEY: Final = re.compile(rf"[\s{{,\"']*({'|'.join(ATTRIBUTES)})[\"']?\s*:")
 Written: TypeAlias = "Mapping[str, str | Sequence[str]]"
 """The attributes as they were written; `content` is a list, the others are text."""
 
@@ -30,8 +34,12 @@ def parse_declaration(text: str) -> CorpusDeclaration:
     """
     if len(text) > TEXT_MAX:
         raise _malformed(f"write at most {TEXT_MAX} characters", code="too_long")
-    words = text.split()
-    return parse_line(text) if words[:1] == ["corpus"] else parse_yaml(text)
+    return parse_line(text) if is_one_line(text) else parse_yaml(text)
+
+
+def is_one_line(text: str) -> bool:
+    """Tell whether `text` begins as the form on one line does; `corpus :` begins a YAML mapping."""
+    return _LINE.match(text) is not None
 
 
 def parse_line(line: str) -> CorpusDeclaration:
@@ -46,8 +54,11 @@ def parse_line(line: str) -> CorpusDeclaration:
     if first != "corpus" or not words or "=" in words[0]:
         raise _malformed("begin with: corpus NAME model=...")
     written: dict[str, str | Sequence[str]] = {}
-    for word in words[1:]:
+    for number, word in enumerate(words[1:], start=3):
         name, equals, value = word.partition("=")
+        if not equals and name not in ATTRIBUTES:
+            fix = f"word {number} is no NAME=VALUE; values hold no white space"
+            raise _malformed(fix, code="unknown_attribute")
         if not equals or name not in ATTRIBUTES:
             raise _unknown(name)
         if name in written:
@@ -113,8 +124,10 @@ def declaration_of(name: str, written: Written) -> CorpusDeclaration:
 def _composed(text: str) -> yaml.MappingNode:
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError, ValueError):
-        raise _malformed("the text is not YAML") from None
+    except yaml.YAMLError as error:
+        raise _broken(text, error) from None
+    except (RecursionError, ValueError):
+        raise _malformed("the text is not YAML, or nested too deep") from None
     if not isinstance(node, yaml.MappingNode):
         raise _malformed("write a mapping with the key corpus and the six attributes")
     return node
@@ -152,13 +165,45 @@ def _repeated(name: str) -> Rejected:
 
 
 def _unknown(word: str) -> Rejected:
-    """Return the refusal of a word that is no attribute, naming the one that it resembles."""
+    """Return the refusal of a word that is no attribute, naming it if a name is what it looks like.
+
+    Anything else could be content, and is not repeated.
+    """
+    named = word if _IDENTIFIER.fullmatch(word) else None
     meant = next(iter(get_close_matches(word[:_WORD_MAX].lower(), ATTRIBUTES, n=1)), None)
-    message = "the corpus declaration holds something else than its attributes; "
-    message += f"write only {', '.join(ATTRIBUTES)}, each as NAME=VALUE"
+    message = f"{named or 'what stands for a name'} is no attribute of a corpus declaration; "
+    message += f"write only {', '.join(ATTRIBUTES)}"
     if meant is not None:
         message += f"; {meant} is misspelt"
-    return Rejected(message, field=meant or "corpus", code="unknown_attribute")
+    return Rejected(message, field=meant or named or "corpus", code="unknown_attribute")
+
+
+def _broken(text: str, error: yaml.YAMLError) -> Rejected:
+    """Return the refusal of text that is not YAML: where it breaks, and in which attribute."""
+    line, column, begun = _place(text, error)
+    rows = text.splitlines()[: begun + 1]
+    keys = (found[1] for row in reversed(rows) if (found := _YAML_KEY.match(row)))
+    message = "the corpus declaration cannot be read; "
+    message += f"the YAML breaks at line {line + 1}, column {column + 1}"
+    if begun != line:
+        message += f", of what begins at line {begun + 1}"
+    attribute = next(keys, None)
+    message += "" if attribute is None else f", in {attribute}"
+    return Rejected(message, field=attribute or "corpus", code="malformed_declaration")
+
+
+def _place(text: str, error: yaml.YAMLError) -> tuple[int, int, int]:
+    """Return line and column of the fault, and the line where what it is in begins, from 0."""
+    match error:
+        case yaml.MarkedYAMLError(problem_mark=yaml.Mark() as mark):
+            context = error.context_mark or mark
+            return mark.line, mark.column, context.line
+        case ReaderError():
+            before = text[: error.position]
+            line = before.count("\n")
+            return line, len(before) - before.rfind("\n") - 1, line
+        case _:
+            return 0, 0, 0
 
 
 def _malformed(fix: str, *, code: str = "malformed_declaration") -> Rejected:
