@@ -16,6 +16,7 @@ from chancery.evidence.layout import Layout
 from chancery.extract.limits import Limits
 from chancery.extract.media import DOCX, HTML, PDF, XLSX
 from chancery.extract.pool import ExtractionPool
+from chancery.extract.refusals import TakesLong
 from chancery.kernel.errors import ChanceryError, Rejected
 from chancery.testkit.waiting import eventually
 from tests.unit.extract.files import (
@@ -48,9 +49,13 @@ def _workers() -> list[psutil.Process]:
     return [child for each in templates for child in each.children()]
 
 
-async def _code(pool: ExtractionPool, media_type: str, data: bytes) -> str:
+async def _code(
+    pool: ExtractionPool, media_type: str, data: bytes, *, is_brief: bool = False
+) -> str:
     try:
-        await pool.extract(media_type, data)
+        await pool.extract(media_type, data, is_brief=is_brief)
+    except TakesLong:
+        return "takes_long"
     except ChanceryError as error:
         return error.code
     return "read"
@@ -105,15 +110,43 @@ async def test_a_document_that_hangs_does_not_keep_others_waiting(pool: Extracti
     order: list[str] = []
 
     async def read(name: str, media_type: str, data: bytes) -> None:
-        order.append(f"{name} {await _code(pool, media_type, data)}")
+        order.append(f"{name} {await _code(pool, media_type, data, is_brief=True)}")
 
     async with asyncio.TaskGroup() as group:
         group.create_task(read("hanging", HTML, slow_html()))
         for number in range(10):
             group.create_task(read(str(number), HTML, b"<p>text"))
 
-    assert order[-1] == "hanging timeout"
+    assert order[-1] == "hanging takes_long"
     assert order[:-1] == [f"{number} read" for number in range(10)]
+
+
+@pytest.mark.req("EV-7")
+async def test_documents_that_hang_keep_no_brief_one_waiting_for_their_whole_time() -> None:
+    limits = Limits(cpu_s=30, deadline_s=120)
+    async with ExtractionPool(limits, concurrency=2) as pool, asyncio.TaskGroup() as group:
+        # One that has its place by itself, and more than there are places for brief ones.
+        alone = group.create_task(pool.extract(HTML, slow_html()))
+        hanging = [
+            group.create_task(_code(pool, HTML, slow_html(), is_brief=True)) for _ in range(4)
+        ]
+        brief = [group.create_task(_code(pool, HTML, b"<p>text", is_brief=True)) for _ in range(6)]
+
+        assert [await one for one in brief] == ["read"] * 6
+        assert [await one for one in hanging] == ["takes_long"] * 4
+        assert not alone.done()
+        alone.cancel()
+
+
+@pytest.mark.req("EV-7")
+async def test_a_document_that_fails_early_fails_at_once_though_it_is_read_briefly(
+    pool: ExtractionPool,
+) -> None:
+    assert await _code(pool, PDF, locked_pdf(), is_brief=True) == "encrypted_pdf"
+    # Where nobody has more time than a brief one, there is nothing to wait for.
+    whole = Limits(cpu_s=1, deadline_s=4)
+    async with ExtractionPool(whole) as strict:
+        assert await _code(strict, HTML, slow_html(), is_brief=True) == "timeout"
 
 
 @pytest.mark.parametrize(

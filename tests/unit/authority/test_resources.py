@@ -134,6 +134,12 @@ def test_publishing_counts_on_and_skips_what_serves() -> None:
     assert isinstance(change.data, events.RevisionPublished)
     assert (change.ref, change.data.revision) == (SOURCE, 3)
     assert decide_publish_revision(pat, OPEN, SOURCE_STATE, serving) == ()
+    otherwise = serving.model_copy(update={"media_type": "text/html"})
+    (read_anew,) = decide_publish_revision(pat, OPEN, SOURCE_STATE, otherwise)
+    assert isinstance(read_anew.data, events.RevisionPublished)
+    assert (read_anew.data.revision, read_anew.data.media_type) == (3, "text/html")
+    spelled = serving.model_copy(update={"media_type": f"{serving.media_type.upper()}; charset=x"})
+    assert decide_publish_revision(pat, OPEN, SOURCE_STATE, spelled) == ()
     (again,) = decide_publish_revision(pat, OPEN, withdrawn, serving)
     assert isinstance(again.data, events.RevisionPublished)
     assert again.data.revision == 3

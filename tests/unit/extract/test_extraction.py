@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chancery.extract import plain
 from chancery.extract.extraction import EXTRACTOR, extract, extractor_of
 from chancery.extract.media import PARSED_TYPES, RAW_TYPES
 from chancery.kernel.errors import Rejected
@@ -75,3 +76,13 @@ def test_what_has_no_text_has_no_extractor(media_type: str) -> None:
         extractor_of(media_type)
 
     assert refused.value.code == "unsupported_media_type"
+
+
+def test_a_text_of_more_than_may_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain, "TEXT_CHARACTERS_MAX", 4)
+    assert extract("text/plain", "äöüß".encode()).text == "äöüß"
+
+    with pytest.raises(Rejected) as refused:
+        extract("text/plain", b"five!")
+
+    assert refused.value.code == "text_too_long"

@@ -77,6 +77,10 @@ def test_the_good_twin_of_each_bad_file_is_read(media_type: str, data: bytes) ->
     assert parse(media_type, data).text
 
 
+def test_a_pdf_that_was_filled_up_with_blanks_is_read() -> None:
+    assert parse(PDF, _PDF + b"\n" * 5_000 + b"\x00" * 5_000).text == parse(PDF, _PDF).text
+
+
 def test_more_pages_than_may_be_read_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "PAGES_MAX", 2)
     assert parse(PDF, pdf_file(lines("1"), lines("2"))).text == "1\n\n2"

@@ -21,13 +21,16 @@ from chancery.events.index import (
 )
 from chancery.extract.extraction import Extraction as ReadDocument
 from chancery.extract.extraction import extract
+from chancery.extract.refusals import TakesLong
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.domain.page import Page
+from chancery.indexing.domain.wishes import SlowRevision
 from chancery.indexing.errors import LogMoved
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import Publications
+from chancery.indexing.handlers.slowly import Slowly
 from chancery.indexing.ports import Entry
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import FixedClock
@@ -57,6 +60,9 @@ class Crashed(Unavailable):
     """The process died here, or the acknowledgement was lost."""
 
 
+SLOW = b"slow "
+
+
 @dataclass(slots=True)
 class World:
     """One resource; `crashes` are the numbers of the steps at which the process dies."""
@@ -70,6 +76,7 @@ class World:
     steps: int = 0
     conversions: int = 0
     while_reading: Callable[[], object] | None = None
+    slow: list[SlowRevision] = field(default_factory=list[SlowRevision])
 
     @property
     def publications(self) -> Publications:
@@ -77,7 +84,9 @@ class World:
         announcer = Announcer(
             MemoryLedger(self), MemoryAuthority(self), MemoryIndex(self), FixedClock(NOW)
         )
-        return Publications(Announcements(announcer), self.extraction)
+        announcements = Announcements(announcer)
+        slowly = Slowly(MemorySlowQueue(self), announcements, self.extraction)
+        return Publications(announcements, self.extraction, slowly)
 
     @property
     def extraction(self) -> Extraction:
@@ -199,10 +208,36 @@ class MemoryLedger:
 
 @dataclass(frozen=True, slots=True)
 class PlainReader:
-    """The `DocumentReader` of texts alone, in this process."""
+    """The `DocumentReader` of texts alone, in this process; what begins with `SLOW` takes long."""
 
-    async def extract(self, media_type: str, data: bytes) -> ReadDocument:
+    async def extract(
+        self, media_type: str, data: bytes, *, is_brief: bool = False
+    ) -> ReadDocument:
+        if is_brief and data.startswith(SLOW):
+            message = "slow"
+            raise TakesLong(message)
         return extract(media_type, data)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySlowQueue:
+    """The `SlowQueue` in a list."""
+
+    world: World
+
+    async def record(self, slow: SlowRevision) -> None:
+        if slow not in self.world.slow:
+            self.world.slow.append(slow)
+
+    async def take(self, served: Sequence[str]) -> SlowRevision | None:
+        del served
+        return self.world.slow[0] if self.world.slow else None
+
+    async def end(self, slow: SlowRevision) -> None:
+        self.world.slow.remove(slow)
+
+    async def give_back(self, slow: SlowRevision) -> None:
+        assert slow in self.world.slow
 
 
 @dataclass(frozen=True, slots=True)

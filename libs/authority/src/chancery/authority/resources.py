@@ -194,7 +194,7 @@ def decide_publish_revision(
         NotPermitted: unless the actor is a publisher.
     """
     held = check_upload(actor, workspace, source, command.workspace_id)
-    if _serves(held, command.content_sha256):
+    if _serves(held, command):
         return ()
     published = RevisionPublished(
         revision=len(held.revisions) + 1,
@@ -222,7 +222,7 @@ def decide_publish_snapshot(
     if command.after is not None and command.after != len(held.revisions):
         message = "another snapshot was published meanwhile; append to that one"
         raise SnapshotMoved(message, field="snapshot")
-    if _serves(held, command.content_sha256):
+    if _serves(held, command):
         return ()
     published = SnapshotPublished(
         snapshot=len(held.revisions) + 1,
@@ -384,9 +384,15 @@ def _declaration(dataset: DatasetState) -> DatasetDeclared:
     )
 
 
-def _serves(resource: ResourceState, content_sha256: str) -> bool:
+def _serves(resource: ResourceState, command: PublishRevision | PublishSnapshot) -> bool:
+    """Tell whether this content serves already; read as another media type it is other content."""
     serving = resource.serving
     if serving is None:
         return False
     newest: Revision = resource.revisions[serving - 1]
-    return newest.content_sha256 == content_sha256
+    same_bytes = newest.content_sha256 == command.content_sha256
+    return same_bytes and _bare(newest.media_type) == _bare(command.media_type)
+
+
+def _bare(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 CELLS_MAX: Final = 250_000
@@ -21,6 +21,10 @@ DEADLINE_FACTOR: Final = 4
 """How much longer than its processor time a process may last: others need the processor too."""
 
 
+BRIEF_CPU_S: Final = 1
+"""The processor time that a document may take while others wait for its place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What the process of one extraction may use; `cpu_s` decides before `deadline_s` does."""
@@ -29,3 +33,9 @@ class Limits:
     deadline_s: float = DEADLINE_FACTOR * 30.0
     address_space_bytes: int = 2 * 1024 * 1024 * 1024
     reply_bytes_max: int = 160 * 1024 * 1024
+
+    @property
+    def brief(self) -> Limits:
+        """Return these limits with no more time than others should wait."""
+        cpu_s = min(self.cpu_s, BRIEF_CPU_S)
+        return replace(self, cpu_s=cpu_s, deadline_s=min(self.deadline_s, DEADLINE_FACTOR * cpu_s))

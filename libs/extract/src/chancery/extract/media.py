@@ -33,6 +33,9 @@ DOCUMENT_TYPES: Final = RAW_TYPES | PARSED_TYPES | IMAGE_TYPES
 
 _PDF_HEADER_WITHIN = 1024
 _PDF_END_WITHIN = 4096
+_BLANK = b"\x00\t\n\x0c\r "
+"""What PDF takes for blank (ISO 32000-1, section 7.2.2); some tools fill a file up with it."""
+
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 _BEGINNINGS: Final = {
@@ -97,5 +100,5 @@ def check_signature(media_type: str, data: bytes) -> None:
 def _check_pdf(data: bytes) -> None:
     if b"%PDF-" not in data[:_PDF_HEADER_WITHIN]:
         raise refusal("wrong_media_type")
-    if b"%%EOF" not in data[-_PDF_END_WITHIN:]:
+    if b"%%EOF" not in data.rstrip(_BLANK)[-_PDF_END_WITHIN:]:
         raise refusal("truncated_file")

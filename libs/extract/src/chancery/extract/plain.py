@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from chancery.evidence.manifest import RAW_EXTRACTOR
+from chancery.extract.limits import TEXT_CHARACTERS_MAX
 from chancery.extract.refusals import UnreadableDocument, refusal
 
 PLAIN_TEXT: Final = RAW_EXTRACTOR
@@ -15,7 +16,8 @@ def read_plain_text(data: bytes) -> str:
     """Return `data` decoded as strict UTF-8; newlines, marks and forms stay as they are.
 
     Raises:
-        UnreadableDocument: code `empty_document`, `invalid_utf8` or `nul_character`.
+        UnreadableDocument: code `empty_document`, `invalid_utf8`, `nul_character` or
+            `text_too_long`.
     """
     if not data:
         raise refusal("empty_document")
@@ -26,4 +28,6 @@ def read_plain_text(data: bytes) -> str:
         raise UnreadableDocument(message, code="invalid_utf8") from error
     if "\x00" in text:
         raise refusal("nul_character")
+    if len(text) > TEXT_CHARACTERS_MAX:
+        raise refusal("text_too_long")
     return text

@@ -16,7 +16,7 @@ from chancery.evidence.layout import Layout
 from chancery.extract.extraction import EXTRACTOR, Extraction, extract, extractor_of
 from chancery.extract.limits import Limits
 from chancery.extract.media import bare
-from chancery.extract.refusals import UnreadableDocument, refusal
+from chancery.extract.refusals import TEXTS, TakesLong, UnreadableDocument, refusal
 from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.nursery.frames import FrameBroken, FrameTooLarge, read_frames, write_frames
 from chancery.nursery.nursery import Nursery
@@ -37,13 +37,14 @@ _REPLY_FRAMES: Final = 4
 class ExtractionPool:
     """Reads documents, `concurrency` at a time by parsers; use it as `async with`.
 
-    A document that crashes, hangs or exhausts its process fails alone. Waiting for a turn is
-    bounded by the deadlines of those before it.
+    A document that crashes, hangs or exhausts its process fails alone. One that is given the whole
+    time has a place of its own, so that those which are read briefly wait for brief ones only.
     """
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS, *, concurrency: int = 2) -> None:
         self._limits = limits
-        self._turn = asyncio.Semaphore(concurrency)
+        self._brief_turn = asyncio.Semaphore(concurrency)
+        self._long_turn = asyncio.Semaphore(1)
         self._nursery = Nursery("chancery.extract.template", _not_started)
 
     async def __aenter__(self) -> Self:
@@ -59,10 +60,11 @@ class ExtractionPool:
         """End every process."""
         await asyncio.to_thread(self._nursery.close)
 
-    async def extract(self, media_type: str, data: bytes) -> Extraction:
-        """Return the canonical text of a document.
+    async def extract(self, media_type: str, data: bytes, *, is_brief: bool = False) -> Extraction:
+        """Return the canonical text of a document; `is_brief` stops it after a second or so.
 
         Raises:
+            TakesLong: it was stopped then, and may be read by itself.
             Rejected: with a stable code (`refusals.TEXTS`), never text of the document.
             Unavailable: code `extractor_unavailable` when no process could be started.
         """
@@ -71,12 +73,26 @@ class ExtractionPool:
             return extract(media_type, data)
         if identity == EXTRACTOR:
             return await asyncio.to_thread(extract, media_type, data)
-        async with self._turn:
-            job = _Job(self._nursery, self._limits)
+        if not is_brief:
+            async with self._long_turn:
+                return await self._parsed(media_type, identity, data, self._limits)
+        limits = self._limits.brief
+        async with self._brief_turn:
             try:
-                return await asyncio.to_thread(job.run, bare(media_type), identity, data)
-            finally:
-                job.kill()
+                return await self._parsed(media_type, identity, data, limits)
+            except UnreadableDocument as error:
+                if error.code != TakesLong.code or limits == self._limits:
+                    raise
+        raise TakesLong(TEXTS[TakesLong.code])
+
+    async def _parsed(
+        self, media_type: str, identity: str, data: bytes, limits: Limits
+    ) -> Extraction:
+        job = _Job(self._nursery, limits)
+        try:
+            return await asyncio.to_thread(job.run, bare(media_type), identity, data)
+        finally:
+            job.kill()
 
 
 class _Job:

@@ -35,6 +35,12 @@ class UnreadableDocument(Rejected):
     code = "unreadable_document"
 
 
+class TakesLong(UnreadableDocument):
+    """The document needs more time than others should wait; by itself it may have that."""
+
+    code = "timeout"
+
+
 def refusal(code: str) -> UnreadableDocument:
     """Return the refusal with this code; an unknown one becomes `unreadable_document`."""
     known = code if code in TEXTS else UnreadableDocument.code

@@ -19,6 +19,7 @@ from chancery.events.topology import (
 from chancery.extract.limits import DEADLINE_FACTOR, Limits
 from chancery.extract.pool import ExtractionPool
 from chancery.indexing.adapters.ledger import PostgresLedger
+from chancery.indexing.adapters.slow_queue import PostgresSlowQueue
 from chancery.indexing.adapters.streams import StreamAuthority, StreamIndex
 from chancery.indexing.adapters.wishes import PostgresWishes
 from chancery.indexing.domain.history import ResourceRef
@@ -27,6 +28,7 @@ from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import PASSED_OVER, Publications
 from chancery.indexing.handlers.refreshing import Refreshing
+from chancery.indexing.handlers.slowly import Slowly
 from chancery.indexing.ports import Converter, DocumentReader
 from chancery.indexing.settings import IndexingSettings
 from chancery.kernel.clock import SystemClock
@@ -50,6 +52,7 @@ class Worker:
 
     publications: Publications
     refreshing: Refreshing
+    slowly: Slowly
 
     async def handle(self, event: Event, delivery: Delivery) -> None:
         """Handle one event of a source or dataset; see `Publications.handle`."""
@@ -81,7 +84,8 @@ def create_worker(
     extraction = Extraction(blobs, reader, converter)
     announcements = Announcements(announcer)
     refreshing = Refreshing(PostgresWishes(pool), announcements, extraction)
-    return Worker(Publications(announcements, extraction), refreshing)
+    slowly = Slowly(PostgresSlowQueue(pool), announcements, extraction)
+    return Worker(Publications(announcements, extraction, slowly), refreshing, slowly)
 
 
 async def serve(settings: IndexingSettings) -> None:
@@ -114,6 +118,7 @@ async def serve(settings: IndexingSettings) -> None:
             passes_over=PASSED_OVER,
         )
         serve_wishes(service, worker.refreshing)
+        service.background("slow extractions", worker.slowly.run)
         await service.run()
 
 

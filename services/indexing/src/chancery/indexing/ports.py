@@ -11,7 +11,7 @@ from chancery.events.envelope import Event, EventData
 from chancery.extract.extraction import Extraction
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.domain.page import Page
-from chancery.indexing.domain.wishes import Wish
+from chancery.indexing.domain.wishes import SlowRevision, Wish
 from chancery.tabular.schema import ColumnDeclaration
 from chancery.tabular.snapshot import Snapshot
 
@@ -95,13 +95,40 @@ class Wishes(Protocol):
         ...
 
 
+class SlowQueue(Protocol):
+    """Revisions that are extracted by themselves; each taken by one process at a time."""
+
+    async def record(self, slow: SlowRevision) -> None:
+        """Record a revision, unless it waits already.
+
+        Raises:
+            Unavailable: the store is away.
+        """
+        ...
+
+    async def take(self, served: Sequence[str]) -> SlowRevision | None:
+        """Take the oldest of a tenant that is not in `served`, else of the first one there."""
+        ...
+
+    async def end(self, slow: SlowRevision) -> None:
+        """Forget a revision that has an outcome."""
+        ...
+
+    async def give_back(self, slow: SlowRevision) -> None:
+        """Let a revision be taken again; it could not be extracted now."""
+        ...
+
+
 class DocumentReader(Protocol):
     """Turns a document into its canonical text, without letting a bad one harm this process."""
 
-    async def extract(self, media_type: str, data: bytes) -> Extraction:
+    async def extract(self, media_type: str, data: bytes, *, is_brief: bool = False) -> Extraction:
         """Return the text, with pages and layout when the document has them.
 
+        `is_brief` gives it no more time than others should wait.
+
         Raises:
+            TakesLong: it needs more than that.
             Rejected: with a stable code, when the document does not allow one.
             Unavailable: when no process could take it now.
         """

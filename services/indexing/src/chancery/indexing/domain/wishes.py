@@ -1,4 +1,4 @@
-"""A wish to have something indexed again."""
+"""What waits to be indexed by itself: wishes to do it again, and what takes long."""
 
 from __future__ import annotations
 
@@ -23,3 +23,11 @@ class Wish:
     ref: ResourceRef
     revision: int
     request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlowRevision:
+    """A revision whose extraction takes longer than others should wait."""
+
+    ref: ResourceRef
+    revision: int

@@ -13,6 +13,7 @@ from chancery.evidence.manifest import DatasetManifest, Manifest, build_manifest
 from chancery.extract.extraction import Extraction as ReadDocument
 from chancery.extract.items import view_of
 from chancery.extract.media import RAW_TYPES, bare
+from chancery.extract.refusals import TakesLong
 from chancery.indexing.domain.cards import build_cards, check_policy
 from chancery.indexing.domain.history import History, Publication, ResourceRef
 from chancery.indexing.domain.standing import (
@@ -46,21 +47,26 @@ class Extraction:
     converter: Converter
     room: Room = field(default_factory=Room)
 
-    async def run(self, ref: ResourceRef, history: History, revision: Revision) -> Outcome:
+    async def run(
+        self, ref: ResourceRef, history: History, revision: Revision, *, is_brief: bool = False
+    ) -> Outcome:
         """Return what came of extracting `revision` as `history` wants it now.
 
         Raises:
+            TakesLong: a document needs more time than others should wait, when `is_brief`.
             Unavailable: when blobs or workers are away; try again later.
         """
         identity = wanted_extractor(ref, history, revision.publication)
         try:
             match ref.kind:
                 case "source" | "file":
-                    result = await self._document(ref, revision)
+                    result = await self._document(ref, revision, is_brief=is_brief)
                 case "dataset":
                     result = await self._snapshot(ref, history, revision)
                 case "item":
                     result = await self._version(ref, history, revision)
+        except TakesLong:
+            raise
         except (Rejected, Corrupt) as error:
             return Outcome(identity, _failed(error))
         return Outcome(identity, result)
@@ -77,11 +83,11 @@ class Extraction:
         found = [await self.blobs.exists(ref.tenant, each) for each in hashes]
         return all(found)
 
-    async def _document(self, ref: ResourceRef, revision: Revision) -> Extracted:
+    async def _document(self, ref: ResourceRef, revision: Revision, *, is_brief: bool) -> Extracted:
         publication = revision.publication
         async with self.room.taking(publication.size_bytes):
             data = await self._content(ref, revision)
-            found = await self.reader.extract(publication.media_type, data)
+            found = await self.reader.extract(publication.media_type, data, is_brief=is_brief)
             layout_sha256 = None
             if found.layout is not None:
                 layout_sha256 = await self.blobs.put(ref.tenant, found.layout)

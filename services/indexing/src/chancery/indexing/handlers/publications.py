@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from chancery.events import authority, authority_knowledge
 from chancery.events.authority import RevisionPublished, SnapshotPublished, SourceDeclared
 from chancery.events.authority_knowledge import VersionPublished
 from chancery.events.envelope import Event, EventData
+from chancery.extract.refusals import TakesLong
 from chancery.indexing.domain.history import TRIGGERS, History, ResourceRef, publication_of
 from chancery.indexing.domain.standing import Extracted, Outcome, Revision
+from chancery.indexing.domain.wishes import SlowRevision
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Asking, Cause, Progress
+from chancery.indexing.handlers.slowly import Slowly
 from chancery.kernel.errors import Conflict
 from chancery.runtime.telemetry import current_traceparent
 
@@ -34,6 +37,7 @@ class Publications:
 
     announcements: Announcements
     extraction: Extraction
+    slowly: Slowly
 
     async def handle(self, ref: ResourceRef, event: Event) -> None:
         """Bring the index state of `ref` up to its log; a second delivery changes nothing.
@@ -50,12 +54,24 @@ class Publications:
             waiting = _own_work(event.data, progress)
             if not waiting:
                 return
-            found = {
-                one.publication.revision: await self.extraction.run(ref, progress.history, one)
-                for one in waiting
-            }
+            found = await self._extracted(ref, progress.history, waiting)
+            if not found:
+                return
         message = f"{ref.kind} {ref.key!r} changes faster than it can be extracted"
         raise Conflict(message, code="changing_too_fast")
+
+    async def _extracted(
+        self, ref: ResourceRef, history: History, waiting: Sequence[Revision]
+    ) -> Mapping[int, Outcome]:
+        """Return what came of those that take no longer than others should wait."""
+        found: dict[int, Outcome] = {}
+        for one in waiting:
+            number = one.publication.revision
+            try:
+                found[number] = await self.extraction.run(ref, history, one, is_brief=True)
+            except TakesLong:
+                await self.slowly.record(SlowRevision(ref, number))
+        return found
 
     async def _found_at_once(self, ref: ResourceRef, data: EventData) -> Mapping[int, Outcome]:
         """Return the canonical form of a text that was published, before anything is said of it.

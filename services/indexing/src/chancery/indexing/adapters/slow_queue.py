@@ -1,0 +1,51 @@
+"""The revisions that are extracted by themselves, in PostgreSQL: taken by one process at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chancery.indexing.domain.history import ResourceRef
+from chancery.indexing.domain.wishes import TAKEN_S, SlowRevision
+from chancery.store.pool import Pool, borrow
+from chancery.store.queries import load_queries
+
+_QUERIES = load_queries("chancery.indexing")
+_RECORD = _QUERIES["record_slow_extraction"]
+_TAKE = _QUERIES["take_slow_extraction"]
+_END = _QUERIES["end_slow_extraction"]
+_GIVE_BACK = _QUERIES["give_slow_extraction_back"]
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSlowQueue:
+    """The `SlowQueue` over schema `indexing`."""
+
+    pool: Pool
+
+    async def record(self, slow: SlowRevision) -> None:
+        """Record a revision; see `SlowQueue.record`."""
+        async with borrow(self.pool) as connection:
+            await connection.execute(_RECORD, *_names(slow))
+
+    async def take(self, served: Sequence[str]) -> SlowRevision | None:
+        """Take a revision; see `SlowQueue.take`."""
+        async with borrow(self.pool) as connection:
+            row = await connection.fetchrow(_TAKE, TAKEN_S, list(served))
+        if row is None:
+            return None
+        return SlowRevision(ResourceRef(row["tenant"], row["kind"], row["key"]), row["revision"])
+
+    async def end(self, slow: SlowRevision) -> None:
+        """Forget it; see `SlowQueue.end`."""
+        async with borrow(self.pool) as connection:
+            await connection.execute(_END, *_names(slow))
+
+    async def give_back(self, slow: SlowRevision) -> None:
+        """Let it be taken again; see `SlowQueue.give_back`."""
+        async with borrow(self.pool) as connection:
+            await connection.execute(_GIVE_BACK, *_names(slow))
+
+
+def _names(slow: SlowRevision) -> tuple[str, str, str, int]:
+    return slow.ref.tenant, slow.ref.kind, slow.ref.key, slow.revision
