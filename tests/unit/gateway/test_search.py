@@ -109,7 +109,7 @@ async def test_the_coverage_counts_what_was_not_searched(world: World) -> None:
     pending = ready.model_copy(
         update={"key": "c", "state": "pending", "extraction_sha256": None, "manifest_sha256": None}
     )
-    failed = pending.model_copy(update={"key": "d", "state": "failed"})
+    failed = pending.model_copy(update={"key": "d", "state": "failed", "reason": "encrypted"})
     world.owners.answers[SCOPE] = SearchScope(
         checkpoint=5, revisions=(ready, lost, pending, failed)
     )
@@ -121,9 +121,11 @@ async def test_the_coverage_counts_what_was_not_searched(world: World) -> None:
     _, complete = await _search(world)
 
     counts = {"eligible": 4, "ready": 1, "pending": 2, "failed": 1, "unavailable": 0}
-    assert incomplete["coverage"] == {"state": "incomplete", **counts}
+    reasons = {"encrypted": 1, "not_confirmed": 1, "not_indexed_yet": 1}
+    assert incomplete["coverage"] == {"state": "incomplete", **counts, "reasons": reasons}
     assert isinstance(complete["coverage"], dict)
     assert complete["coverage"]["state"] == "complete"
+    assert "reasons" not in complete["coverage"]
 
 
 async def test_nothing_ready_asks_no_index(world: World) -> None:

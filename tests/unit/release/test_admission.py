@@ -33,10 +33,12 @@ from chancery.authority.states import (
 )
 from chancery.events.authority import ColumnPolicy, Measure, RowFilter, Standing
 from chancery.events.run import Bounds, Filters
+from chancery.evidence.coverage import coverage
 from chancery.evidence.scope import SCOPE_ENTRIES_MAX
 from chancery.release.domain.admission import Admitted, NotAdmitted, Question, admit, passes
 from chancery.release.domain.entries import Resource, index_state
 from chancery.release.domain.index_fold import Extraction, IndexEntry
+from chancery.release.domain.searched import search_revisions
 from chancery.release.domain.snapshot import Snapshot
 
 SHA = "0" * 64
@@ -272,6 +274,22 @@ def _dated(name: str, authority: Standing, day: str | None) -> Resource:
 
 def _ids(result: Admitted | NotAdmitted) -> set[str]:
     return {entry.id for entry in result.entries}
+
+
+@pytest.mark.req("CL-2", "KO-9")
+def test_reasons_are_told_of_what_the_caller_may_read_and_of_nothing_else() -> None:
+    failed = replace(READY, state="failed", reason="encrypted", ready=None)
+    secret = replace(failed, reason="zip_bomb")
+    private = changed(source("c", secret), visibility="private")
+    resources = [source("a"), source("b", failed), private]
+
+    admitted = admit(QUESTION, snapshot(), resources)
+    found = search_revisions([source("a"), source("b", failed), source("d", None)])
+
+    assert isinstance(admitted, Admitted)
+    assert [each.reason for each in admitted.entries] == [None, "encrypted"]
+    assert coverage(admitted.entries, index_position=9, unconfirmed=()).reasons == {"encrypted": 1}
+    assert [each.reason for each in found] == [None, "encrypted", None]
 
 
 @pytest.mark.req("CL-1")

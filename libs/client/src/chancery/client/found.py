@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from chancery.client.replies import Answered, Citation
 
@@ -32,7 +32,10 @@ class Hit(Answered):
 
 
 class Coverage(Answered):
-    """How much of what the caller may read was searched; complete never means all was found."""
+    """How much of what the caller may read was searched; complete never means all was found.
+
+    `reasons` counts by code why the others are pending, failed or unavailable.
+    """
 
     state: Literal["complete", "incomplete", "unavailable"]
     eligible: int
@@ -40,6 +43,7 @@ class Coverage(Answered):
     pending: int
     failed: int
     unavailable: int
+    reasons: dict[str, int] = Field(default_factory=dict[str, int])
 
 
 class Found(Answered):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,10 @@ from chancery.events.envelope import EventData, Id, Ordinal, Position, Sha256, W
 ResourceKind = Literal["source", "dataset", "item", "file"]
 """What has revisions: a document source, a dataset (its revisions are snapshots), a curated item
 (its versions), or a private file (only ever revision 1)."""
+
+
+REASON_PATTERN: Final = r"^[a-z0-9_]{1,64}$"
+"""The form of a reason: a stable code."""
 
 
 class _OfRevision(EventData):
@@ -63,7 +67,7 @@ class RevisionFailed(_OfRevision):
     """
 
     TYPE: ClassVar[str] = "chancery.index.revision-failed.v2"
-    reason: str = Field(pattern=r"^[a-z0-9_]{1,64}$")
+    reason: str = Field(pattern=REASON_PATTERN)
     field: str | None = Field(default=None, max_length=200)
 
 
@@ -71,14 +75,14 @@ class RevisionExcluded(_OfRevision):
     """The revision no longer serves: withdrawn, superseded, or of a kind that has no text."""
 
     TYPE: ClassVar[str] = "chancery.index.revision-excluded.v2"
-    reason: str = Field(pattern=r"^[a-z0-9_]{1,64}$")
+    reason: str = Field(pattern=REASON_PATTERN)
 
 
 class RevisionUnavailable(_OfRevision):
     """The indexed form was there and is not reachable now."""
 
     TYPE: ClassVar[str] = "chancery.index.revision-unavailable.v2"
-    reason: str = Field(pattern=r"^[a-z0-9_]{1,64}$")
+    reason: str = Field(pattern=REASON_PATTERN)
 
 
 MODELS: tuple[type[EventData], ...] = (

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import AfterValidator, Field
 
 from chancery.events.envelope import Id, Sha256
+from chancery.events.index import REASON_PATTERN
 from chancery.events.queries import IndexState
 from chancery.events.requests import Message
 from chancery.events.run import Selection
@@ -55,7 +56,8 @@ class SearchScopeOf(Message):
 class SearchRevision(Message):
     """One eligible revision with its pinned hashes; null extraction means not ready.
 
-    Of an item `revision` is the number of its version, and `version_id` names it.
+    Of an item `revision` is the number of its version, and `version_id` names it. `reason` is why
+    it failed or is unavailable.
     """
 
     kind: SearchKind = "source"
@@ -69,6 +71,7 @@ class SearchRevision(Message):
     extraction_sha256: Sha256 | None = None
     manifest_sha256: Sha256 | None = None
     version_id: Id | None = None
+    reason: str | None = Field(default=None, pattern=REASON_PATTERN)
 
 
 class SearchScope(Message):

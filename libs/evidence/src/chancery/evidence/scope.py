@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from chancery.events.authority import Title
 from chancery.events.envelope import Id, Sha256
-from chancery.events.index import ResourceKind
+from chancery.events.index import REASON_PATTERN, ResourceKind
 from chancery.events.queries import IndexState
 from chancery.evidence.knowledge import VersionPin
 from chancery.evidence.record import Record
@@ -28,9 +28,10 @@ class ScopeEntry(Record):
     """One eligible revision with its pinned hashes; null extraction means not ready.
 
     `state` is the index state that release knew at admission, `index_sequence` its position on
-    INDEX (0 when it knew none). `hidden_measures` rest on hidden columns: for the run there are
-    none of these names, neither to be found nor to be chosen (left out of the bytes when empty).
-    `pin` is of an item, whose `revision` is the number of its version.
+    INDEX (0 when it knew none), `reason` why it failed or is unavailable. `hidden_measures` rest on
+    hidden columns: for the run there are none of these names, neither to be found nor to be chosen
+    (left out of the bytes when empty). `pin` is of an item, whose `revision` is the number of its
+    version.
     """
 
     kind: ResourceKind
@@ -44,6 +45,9 @@ class ScopeEntry(Record):
     manifest_sha256: Sha256 | None = None
     state: IndexState
     index_sequence: int = Field(default=0, ge=0)
+    reason: str | None = Field(
+        default=None, pattern=REASON_PATTERN, exclude_if=lambda reason: reason is None
+    )
     hidden_columns: tuple[str, ...] = ()
     row_filters: RowFilters = ()
     hidden_measures: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)

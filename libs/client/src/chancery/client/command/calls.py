@@ -6,6 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
+from chancery.client.command.coverage import tell_answer_coverage
 from chancery.client.command.output import (
     EXIT_DONE,
     EXIT_REFUSED,
@@ -75,5 +76,6 @@ def _print(answer: Answer, *, as_json: bool) -> None:
         tell_json(answer.model_dump(mode="json"))
         return
     tell(answer.text if isinstance(answer, SealedAnswer) else answer.explanation)
+    tell_answer_coverage(answer)
     check = "verify" if isinstance(answer, SealedAnswer) else "audit"
     tell_progress(f"{answer.status}: chancery {check} {answer.run_id}")

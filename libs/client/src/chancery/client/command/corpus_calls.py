@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from chancery.client.command.coverage import tell_answer_coverage
 from chancery.client.command.curating import read_text
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
 from chancery.client.command.server import entering, server_client
@@ -77,6 +78,7 @@ async def ask_corpus(workspace_id: str, asking: Asking, *, as_json: bool) -> int
         tell_json(answer.model_dump(mode="json"))
     else:
         tell(answer.text if isinstance(answer, SealedAnswer) else answer.explanation)
+        tell_answer_coverage(answer)
         tell_progress(f"{answer.status}: run {answer.run_id}")
     return EXIT_DONE if isinstance(answer, SealedAnswer) else EXIT_REFUSED
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+from chancery.client.command.coverage import tell_coverage
 from chancery.client.command.output import tell, tell_json, tell_progress
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
-from chancery.client.found import Coverage, Found, Hit
+from chancery.client.found import Found, Hit
 from chancery.kernel.ids import parse_id
 
 
@@ -52,8 +53,7 @@ def _print(found: Found, *, as_json: bool) -> None:
         tell(f"[{number}] {_place(hit)}\n\n{hit.excerpt.strip()}\n")
     if not found.hits:
         tell_progress("nothing found")
-    if found.coverage.state != "complete":
-        tell_progress(_missing(found.coverage))
+    tell_coverage(found.coverage)
 
 
 def _place(hit: Hit) -> str:
@@ -67,13 +67,3 @@ def _name(hit: Hit) -> str:
     if hit.file_id is not None:
         return f"file {hit.file_id}"
     return f"{hit.source_id}, revision {hit.revision}"
-
-
-def _missing(coverage: Coverage) -> str:
-    missing = {
-        "pending": coverage.pending,
-        "failed": coverage.failed,
-        "unavailable": coverage.unavailable,
-    }
-    told = ", ".join(f"{count} {what}" for what, count in missing.items() if count)
-    return f"{coverage.ready} of {coverage.eligible} searched; {told}"

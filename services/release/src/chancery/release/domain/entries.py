@@ -107,6 +107,7 @@ def scope_entry(snapshot: Snapshot, principal_id: str, resource: Resource) -> Sc
         manifest_sha256=None if pinned is None else pinned.manifest_sha256,
         state=index_state(entry),
         index_sequence=0 if entry is None else entry.sequence,
+        reason=missing_reason(entry),
         hidden_columns=() if view is None else view.hidden,
         row_filters=() if view is None else view.row_filters,
         hidden_measures=() if view is None else view.hidden_measures,
@@ -122,6 +123,13 @@ def index_state(entry: IndexEntry | None) -> IndexState:
     if entry is None or (entry.state == "excluded" and entry.reason in {"withdrawn", "superseded"}):
         return "pending"
     return entry.state
+
+
+def missing_reason(entry: IndexEntry | None) -> str | None:
+    """Return the code of why a revision that serves failed or is unavailable."""
+    if entry is None or entry.state not in {"failed", "unavailable"}:
+        return None
+    return entry.reason
 
 
 def column_view_of(snapshot: Snapshot, principal_id: str, state: Usable) -> ColumnView | None:

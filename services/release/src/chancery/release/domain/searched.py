@@ -6,7 +6,13 @@ from collections.abc import Iterable
 
 from chancery.authority.states import DatasetState, FileState, ItemState, SourceState
 from chancery.events.search import SearchKind, SearchRevision
-from chancery.release.domain.entries import Resource, index_state, name_of, title_of
+from chancery.release.domain.entries import (
+    Resource,
+    index_state,
+    missing_reason,
+    name_of,
+    title_of,
+)
 
 
 def search_revisions(usable: Iterable[Resource]) -> tuple[SearchRevision, ...]:
@@ -39,6 +45,7 @@ def _revision(resource: Resource) -> SearchRevision | None:
         media_type=revision.media_type,
         state=indexed,
         index_sequence=0 if entry is None else entry.sequence,
+        reason=missing_reason(entry),
         extraction_sha256=None if pinned is None else pinned.extraction_sha256,
         manifest_sha256=None if pinned is None else pinned.manifest_sha256,
         version_id=state.versions[serving - 1].version_id if isinstance(state, ItemState) else None,
