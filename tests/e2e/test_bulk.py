@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
-from chancery.client.command.items import source_id
+from chancery.client.command.file_ids import hashed_id, source_id
 from chancery.client.errors import ProblemError
 from chancery.client.workspace import Document
 from chancery.testkit.waiting import eventually
@@ -129,3 +130,45 @@ async def test_a_batch_again_changes_nothing_and_is_not_for_strangers(world: Wor
     assert [(one.revision, one.changed) for one in first] == [(1, True)] * 3
     assert [(one.revision, one.changed) for one in second] == [(1, False)] * 3
     assert (refused.value.status, reader_refused.value.code) == (404, "not_permitted")
+
+
+@pytest.mark.req("EV-6")
+async def test_a_document_keeps_the_id_of_an_earlier_version_and_no_other_one_takes_it(
+    system: System, world: World, tmp_path: Path
+) -> None:
+    text = "The spare lathe stands in hall nine."
+    page = Document(source_id="lathe", data=text.encode(), media_type="text/plain", title="lathe")
+    await world.desk.publish_all([page])
+    (tmp_path / "lathe.txt").write_text(text, "utf-8")
+
+    first = _publish(system, world, tmp_path)
+    (tmp_path / "lathe.md").write_text("The spare lathe is no plain text.", "utf-8")
+    second = _publish(system, world, tmp_path)
+
+    assert first == (0, Summary(files=1, ready=1, failed=0, unchanged=1))
+    assert second == (0, Summary(files=2, ready=2, failed=0, unchanged=1))
+    assert {each.id: each.revision for each in await world.desk.sources()} == {
+        "lathe": 1,
+        hashed_id("lathe.md"): 1,
+    }
+    assert await world.desk.text("lathe", 1) == text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere file names are text")
+async def test_a_name_that_is_no_text_is_published_beside_the_others(
+    system: System, world: World, tmp_path: Path
+) -> None:
+    for name in (b"na\xefve.md", b"bell\x07.md", b"line\nbreak.txt", b"plain.md"):
+        (tmp_path / os.fsdecode(name)).write_text("A page.", "utf-8")
+
+    first = _publish(system, world, tmp_path)
+    again = _publish(system, world, tmp_path)
+
+    assert first == (0, Summary(files=4, ready=4, failed=0, unchanged=0))
+    assert again == (0, Summary(files=4, ready=4, failed=0, unchanged=4))
+    assert {each.title for each in await world.desk.sources()} == {
+        "na\N{REPLACEMENT CHARACTER}ve",
+        "bell\N{REPLACEMENT CHARACTER}",
+        "line\N{REPLACEMENT CHARACTER}break",
+        "plain",
+    }

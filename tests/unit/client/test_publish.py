@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from chancery.client.command import publish
+from chancery.client.command import bulk, publish
 from chancery.client.command.declaring import Wanted
 from chancery.client.command.items import Item, check_item, find_items
 from chancery.client.command.publish import run_publish
@@ -37,6 +41,7 @@ class Server:
         self.failing: frozenset[str] = frozenset()
         self.refusing: frozenset[str] = frozenset()
         self.away = 0
+        self.listed = 0
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         """Answer as the gateway does."""
@@ -44,11 +49,13 @@ class Server:
         if request.method == "GET" and place.endswith("/status"):
             if self.away > 0:
                 self.away -= 1
-                raise httpx.ConnectError("away")
+                # Any other sign of absence is waited out below, in the transport.
+                return httpx.Response(500, json={"status": 500})
             failed = place.split("/")[1] in self.failing
             status = {"state": "failed", "reason": "timeout"} if failed else {"state": "ready"}
             return httpx.Response(200, json={"revision": 2, **status})
         if request.method == "GET" and place == "sources":
+            self.listed += 1
             return httpx.Response(200, json={"resources": list(self.bulk.values())})
         if request.method == "GET":
             found = self.existing.get(place)
@@ -86,13 +93,18 @@ class Server:
 
 
 async def published(
-    server: Server, path: Path, wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+    server: Server,
+    path: Path,
+    wanted: Wanted,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    as_json: bool = True,
 ) -> int:
     def client(_: object) -> object:
         return connect("http://chancery", "tok", transport=httpx.MockTransport(server))
 
     monkeypatch.setattr(publish, "server_client", client)
-    return await run_publish(path, "plant", wanted, as_json=True)
+    return await run_publish(path, "plant", wanted, as_json=as_json)
 
 
 async def test_publishing_again_keeps_a_restricted_source_restricted(
@@ -193,7 +205,7 @@ async def test_each_file_of_a_folder_ends_ready_or_failed_with_its_reason(
     for name in ("a.md", "b.txt", "c.html", "d.md"):
         (tmp_path / name).write_text("A page.", "utf-8")
     server = Server({})
-    server.failing, server.refusing = frozenset({"b-txt"}), frozenset({"c-html"})
+    server.failing, server.refusing = frozenset({"b--txt"}), frozenset({"c--html"})
 
     code = await published(server, tmp_path, Wanted(), monkeypatch)
 
@@ -205,18 +217,46 @@ async def test_each_file_of_a_folder_ends_ready_or_failed_with_its_reason(
     assert told["summary"] == {"files": 4, "ready": 2, "failed": 2, "unchanged": 0}
 
 
+@pytest.mark.parametrize("files", [1, bulk.FEW + 1])
 async def test_a_server_that_is_away_for_a_moment_fails_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], files: int
 ) -> None:
-    (tmp_path / "a.md").write_text("A page.", "utf-8")
+    for number in range(files):
+        (tmp_path / f"{number}.md").write_text("A page.", "utf-8")
     server = Server({})
-    server.failing, server.away = frozenset({"a"}), 1
+    server.failing, server.away = frozenset({"0"}), 2
 
     code = await published(server, tmp_path, Wanted(), monkeypatch)
 
     told = json.loads(capsys.readouterr().out)
     assert (code, server.away) == (1, 0)
-    assert [each["error"]["code"] for each in told["published"]] == ["not_indexed"]
+    assert [each["error"]["code"] for each in told["published"] if "error" in each] == [
+        "not_indexed"
+    ]
+    assert told["summary"] == {"files": files, "ready": files - 1, "failed": 1, "unchanged": 0}
+
+
+async def test_the_last_few_documents_are_asked_after_without_listing_all_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(bulk.FEW):
+        (tmp_path / f"{number}.md").write_text("A page.", "utf-8")
+    few, many = Server({}), Server({})
+
+    await published(few, tmp_path, Wanted(), monkeypatch)
+    (tmp_path / "more.md").write_text("A page.", "utf-8")
+    await published(many, tmp_path, Wanted(), monkeypatch)
+
+    assert (few.listed, many.listed) == (1, 2)
+
+
+@given(st.floats(0, 10), st.floats(0, 10))
+def test_a_pause_is_ten_times_as_long_as_the_look_before_it(look_s: float, idle_s: float) -> None:
+    pause_s = bulk.pause_after(look_s, idle_s)
+
+    assert pause_s <= 2
+    assert pause_s == 2 or pause_s >= max(10 * look_s, idle_s)
+    assert bulk.pause_after(0.001, 0.25) == 0.25
 
 
 async def test_a_repeated_run_tells_what_is_unchanged(
@@ -280,14 +320,64 @@ def refusal(item: Item, data: bytes) -> str | None:
 async def test_files_of_other_kinds_are_counted_and_named_as_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "page.md").write_text("The pump stands here.", "utf-8")
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "movie.mp4").write_bytes(b"x")
-    (tmp_path / "notes").write_bytes(b"x")
-    (tmp_path / ".hidden").write_bytes(b"x")
+    folder = tmp_path / "folder"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "page.md").write_text("The pump stands here.", "utf-8")
+    for name in ("deep/movie.mp4", "notes", ".hidden", ".hidden.md"):
+        (folder / name).write_bytes(b"x")
+    (tmp_path / "other.md").write_text("A page of somebody else.", "utf-8")
+    (folder / "linked.md").symlink_to(tmp_path / "other.md")
 
-    code = await published(Server({}), tmp_path, Wanted(), monkeypatch)
-
+    code = await published(Server({}), folder, Wanted(), monkeypatch)
     told = json.loads(capsys.readouterr().out)
+    await published(Server({}), folder, Wanted(), monkeypatch, as_json=False)
+    said = capsys.readouterr().err
+
     assert (code, told["summary"]["files"]) == (0, 1)
-    assert told["skipped"] == ["deep/movie.mp4", "notes"]
+    assert told["skipped"] == ["deep/movie.mp4", "linked.md", "notes"]
+    assert told["skipped_why"]["linked.md"] == "a link out of the folder"
+    assert "skipped, a link out of the folder: 1 (linked.md)" in said
+    assert "skipped, of another kind: 2 (deep/movie.mp4, notes)" in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere file names are text")
+@pytest.mark.parametrize("as_json", [True, False])
+async def test_a_name_that_is_no_text_is_published_beside_the_others(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    as_json: bool,
+) -> None:
+    for name in (b"na\xefve.md", b"bell\x07.md", b"b\xefd.md", b"t\xefble.csv", b"plain.md"):
+        data = b"" if name.startswith(b"b\xefd") else b"id,amount\n1,2\n"
+        (tmp_path / os.fsdecode(name)).write_bytes(data)
+    (tmp_path / os.fsdecode(b"sk\xefpped")).write_bytes(b"x")
+    server = Server({})
+
+    code = await published(server, tmp_path, Wanted(), monkeypatch, as_json=as_json)
+
+    printed = capsys.readouterr()
+    assert code == 1
+    assert (printed.out + printed.err).encode()
+    assert "plain" in server.bulk
+    assert len(server.bulk) == 3
+    assert "b\N{REPLACEMENT CHARACTER}d.md" in printed.out + printed.err
+    if as_json:
+        told = json.loads(printed.out)
+        assert told["summary"] == {"files": 5, "ready": 4, "failed": 1, "unchanged": 0}
+        assert told["skipped"] == ["sk\N{REPLACEMENT CHARACTER}pped"]
+
+
+@pytest.mark.parametrize("title", ["two\nlines", "\udcff", "\x1b[31m"])
+async def test_a_title_that_is_no_line_of_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, title: str
+) -> None:
+    (tmp_path / "a.md").write_text("A page.", "utf-8")
+    server = Server({})
+
+    with pytest.raises(Rejected) as refused:
+        await published(server, tmp_path / "a.md", Wanted(title=title), monkeypatch)
+
+    assert (refused.value.code, refused.value.field) == ("title_not_text", "--title")
+    assert server.sent == []

@@ -37,6 +37,9 @@ _POLL_S_MAX: Final = 2.0
 _LOOKS_SHARE: Final = 10
 """How much longer than a look the pause after it is."""
 
+FEW: Final = 8
+"""So many last documents are asked after one by one, whatever else is in the workspace."""
+
 
 @dataclass(slots=True)
 class Bulk:
@@ -129,17 +132,16 @@ class Bulk:
         self._end(Published(item, {}, error))
 
     async def _watch(self, sending: asyncio.Task[None]) -> None:
-        """Look at all sources at once, again and again, until none of ours is open."""
+        """Look at all sources at once, again and again, the last few by themselves."""
         pause_s = _POLL_S
         while self._open or not sending.done():
             await asyncio.sleep(pause_s)
             before, begun = len(self._open), time.monotonic()
             if self._open:
-                await self._look()
-            # Listing thousands of sources is work for the server that has to make them ready.
-            cost_s = _LOOKS_SHARE * (time.monotonic() - begun)
-            idle_s = _POLL_S if len(self._open) < before else min(2 * pause_s, _POLL_S_MAX)
-            pause_s = min(max(idle_s, cost_s), _POLL_S_MAX)
+                await (self._look() if len(self._open) > FEW else self._ask())
+            idle_s = _POLL_S if len(self._open) < before else 2 * pause_s
+            look_s = time.monotonic() - begun if len(self._open) > FEW else 0.0
+            pause_s = pause_after(look_s, idle_s)
             if sending.done() and time.monotonic() - self._progressed > STALLED_S:
                 message = "it was published and is still not indexed; ask for its status later"
                 self._give_up(StillOpen(message))
@@ -152,24 +154,37 @@ class Bulk:
                 self._give_up(error)
             return
         for item, published in list(self._open.values()):
-            if _may_have_ended(found.get(item.id), published):
-                await self._settle(item, published, found.get(item.id))
+            resource = found.get(item.id)
+            if _may_have_ended(resource, published) and not await self._settle(
+                item, published, resource
+            ):
+                return
+
+    async def _ask(self) -> None:
+        for item, published in list(self._open.values()):
+            if not await self._settle(item, published, None):
+                return
 
     async def _settle(
         self, item: Item, published: BulkPublished, resource: Resource | None
-    ) -> None:
+    ) -> bool:
+        """End a document that has ended; return False when the server is away."""
         assert published.revision is not None, "it was published"
         status = Status(revision=published.revision, state="ready")
         try:
             if not _is_ready(resource, published):
                 status = await self.workspace.status(item.id, published.revision)
         except ChanceryError as error:
-            if exit_code(error) != EXIT_UNAVAILABLE:
-                self._end(Published(item, self._told(published), error))
-            return
+            if exit_code(error) == EXIT_UNAVAILABLE:
+                # The others are asked after first the next time.
+                self._open[item.id] = self._open.pop(item.id)
+                return False
+            self._end(Published(item, self._told(published), error))
+            return True
         if status.state != "pending":
             told = {**self._told(published), "state": status.state}
             self._end(Published(item, told, not_indexed(item.id, status)))
+        return True
 
     def _told(self, published: BulkPublished) -> dict[str, str | int | bool | None]:
         told: dict[str, str | int | bool | None] = {
@@ -192,6 +207,14 @@ class Bulk:
         self._open.pop(outcome.item.id, None)
         self._progressed = time.monotonic()
         self.heard(outcome)
+
+
+def pause_after(look_s: float, idle_s: float) -> float:
+    """Return how long to wait after a look that took `look_s`, `idle_s` at least.
+
+    Listing thousands of sources is work for the server that has to make them ready.
+    """
+    return min(max(idle_s, _LOOKS_SHARE * look_s), _POLL_S_MAX)
 
 
 def _may_have_ended(resource: Resource | None, published: BulkPublished) -> bool:

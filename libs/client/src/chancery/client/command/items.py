@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from chancery.client.command.file_ids import readable, source_id
 from chancery.extract.media import (
     DOCX,
     HTML,
@@ -20,7 +19,6 @@ from chancery.extract.media import (
     XLSX,
     check_signature,
 )
-from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Rejected
 from chancery.tabular.csv import check_csv
 
@@ -36,20 +34,13 @@ MEDIA_TYPES: Final = {
     ".xlsx": XLSX,
     ".csv": CSV,
 }
-_USUAL: Final = frozenset({".md", ".csv"})
-"""Suffixes that the id leaves out."""
-
-_ID_CHARACTERS = 64
-_HASH_CHARACTERS = 8
 _TITLE_CHARACTERS = 300
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
-_LIKE_ANOTHER = re.compile(
-    rf"(?:.*-)?(?:[0-9a-f]{{{_HASH_CHARACTERS}}}|{'|'.join(each[1:] for each in MEDIA_TYPES)})"
-)
-"""Plain names that end as the ids of other files do."""
 
-_SPELLED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue",
-                          "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"})  # fmt: skip
+OTHER_KIND: Final = "of another kind"
+LINKED_FOLDER: Final = "a link to a folder"
+LEADS_OUT: Final = "a link out of the folder"
+NO_FILE: Final = "no file"
+UNREADABLE: Final = "unreadable"
 
 
 class NothingToPublish(Rejected):
@@ -60,9 +51,10 @@ class NothingToPublish(Rejected):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A file with the id and the title that it gets when it is new."""
+    """A file with its path below the folder, and the id and the title that it gets when new."""
 
     path: Path
+    name: str
     id: str
     title: str
 
@@ -77,8 +69,16 @@ class Item:
         return self.media_type == CSV
 
 
-def find_items(path: Path) -> Iterator[Item]:
-    """Yield what can be published at `path`, in the order of the names.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What can be published at a path, in the order of the names, and what is left out and why."""
+
+    items: tuple[Item, ...]
+    skipped: Mapping[str, str]
+
+
+def look_at(path: Path) -> Found:
+    """Return what can be published at `path`; whoever names a file means it, a link too.
 
     Raises:
         NothingToPublish: when nothing can.
@@ -87,60 +87,69 @@ def find_items(path: Path) -> Iterator[Item]:
         message = f"{readable(path)} does not exist"
         raise NothingToPublish(message, field="path")
     if path.is_dir():
-        found = [each for each in _files(path) if _fits(each) and _stays_in(path, each)]
+        reasons = _looked_through(path)
     else:
-        found = [path] if _fits(path) else []
-    if not found:
+        reasons = {path: None if _is_of_a_kind(path) and path.is_file() else OTHER_KIND}
+    folder = path if path.is_dir() else path.parent
+    items = tuple(_item(folder, each) for each in sorted(reasons) if reasons[each] is None)
+    if not items:
         message = f"{readable(path)} is no {', '.join(MEDIA_TYPES)} file and no folder with any"
         raise NothingToPublish(message, field="path")
-    folder = path if path.is_dir() else path.parent
-    for each in found:
-        title = readable(each.stem)[:_TITLE_CHARACTERS]
-        yield Item(each, source_id(each.relative_to(folder).as_posix()), title)
-
-
-def skipped_in(path: Path) -> list[str]:
-    """Return which files of a folder are not published: of other kinds, or links that lead out.
-
-    Hidden ones do not count.
-    """
-    if not path.is_dir():
-        return []
-    return [
-        readable(each.relative_to(path))
-        for each in _files(path)
-        if not (_fits(each) and _stays_in(path, each))
-    ]
-
-
-def source_id(name: str) -> str:
-    """Return the id of the file `name` of a folder: letters, digits, dashes and underscores.
-
-    It depends on the name alone, whatever stands beside the file, so that no file ever takes the
-    place of another one; two names that are spelled alike are told apart by a hash.
-    """
-    stem, suffix = os.path.splitext(name)  # noqa: PTH122 - a name, which may hold any byte.
-    spelled = _spelled(stem if suffix in _USUAL else f"{stem}-{suffix[1:]}")
-    is_plain = _PLAIN_NAME.fullmatch(stem) and suffix in MEDIA_TYPES
-    is_like_another = suffix in _USUAL and _LIKE_ANOTHER.fullmatch(stem)
-    if is_plain and not is_like_another and len(spelled) <= _ID_CHARACTERS:
-        return spelled
-    digest = sha256_hex(name.encode("utf-8", "surrogatepass"))[:_HASH_CHARACTERS]
-    return f"{spelled[: _ID_CHARACTERS - _HASH_CHARACTERS - 1]}-{digest}"
-
-
-def readable(name: str | Path) -> str:
-    """Return a name of the file system as text: what is no text, or no sign, is replaced."""
-    signs = str(name)
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in signs)
-
-
-def _spelled(name: str) -> str:
-    spelled = unicodedata.normalize("NFC", name).translate(_SPELLED)
-    plain = "".join(
-        each for each in unicodedata.normalize("NFKD", spelled) if not unicodedata.combining(each)
+    return Found(
+        items,
+        {
+            readable(each.relative_to(folder).as_posix()): reason
+            for each, reason in sorted(reasons.items())
+            if reason is not None
+        },
     )
-    return re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-") or "document"
+
+
+def find_items(path: Path) -> Iterator[Item]:
+    """Yield what can be published at `path`.
+
+    Raises:
+        NothingToPublish: when nothing can.
+    """
+    yield from look_at(path).items
+
+
+def _item(folder: Path, path: Path) -> Item:
+    name = path.relative_to(folder).as_posix()
+    return Item(path, name, source_id(name), readable(path.stem)[:_TITLE_CHARACTERS])
+
+
+def _looked_through(folder: Path) -> dict[Path, str | None]:
+    """Return what is below a folder and not hidden, each with why it is not published, if so."""
+    found: dict[Path, str | None] = {}
+
+    def note(error: OSError) -> None:
+        found[Path(error.filename)] = UNREADABLE
+
+    for place, folders, names in os.walk(folder, onerror=note):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        linked = (Path(place, each) for each in folders)
+        found |= {each: LINKED_FOLDER for each in linked if each.is_symlink()}
+        shown = (Path(place, each) for each in names if not each.startswith("."))
+        found |= {each: _why_not(folder, each) for each in shown}
+    return found
+
+
+def _why_not(folder: Path, path: Path) -> str | None:
+    if not _is_of_a_kind(path):
+        return OTHER_KIND
+    try:
+        if not path.is_file():
+            return NO_FILE
+        # A link may lead to what nobody meant to publish.
+        is_own = not path.is_symlink() or path.resolve().is_relative_to(folder.resolve())
+    except OSError:
+        return UNREADABLE
+    return None if is_own else LEADS_OUT
+
+
+def _is_of_a_kind(path: Path) -> bool:
+    return path.suffix.lower() in MEDIA_TYPES
 
 
 def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:
@@ -172,21 +181,3 @@ def _check_text(data: bytes) -> None:
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8: byte {error.start} cannot be decoded"
         raise Rejected(message, field="content", code="invalid_utf8") from error
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder in the order of their names, without hidden ones."""
-    found: list[Path] = []
-    for place, folders, names in os.walk(folder):
-        folders[:] = [each for each in folders if not each.startswith(".")]
-        found += [Path(place, each) for each in names if not each.startswith(".")]
-    yield from sorted(each for each in found if each.is_file())
-
-
-def _fits(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() in MEDIA_TYPES
-
-
-def _stays_in(folder: Path, path: Path) -> bool:
-    """Tell whether a file is the folder's own: a link may lead to what nobody meant to publish."""
-    return path.resolve().is_relative_to(folder.resolve())

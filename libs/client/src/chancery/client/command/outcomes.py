@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from chancery.client.command.items import Item, readable
+from chancery.client.command.file_ids import readable
+from chancery.client.command.items import Item
 from chancery.client.command.output import EXIT_DONE, error_document, exit_code
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import ChanceryError, Rejected

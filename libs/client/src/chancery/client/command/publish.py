@@ -7,13 +7,15 @@ what is published already is recognised.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from chancery.client.command.bulk import SINGLE_BYTES, Bulk, not_indexed, unreadable
 from chancery.client.command.declaring import Wanted, declare_dataset, declare_source
-from chancery.client.command.items import Item, check_item, find_items, readable, skipped_in
+from chancery.client.command.earlier import with_kept_ids
+from chancery.client.command.file_ids import readable
+from chancery.client.command.items import Item, check_item, look_at
 from chancery.client.command.outcomes import Published, exit_code_of, summary
 from chancery.client.command.output import (
     EXIT_UNAVAILABLE,
@@ -46,11 +48,9 @@ async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json:
     Raises:
         WrongUsage: when one title is given for many files.
     """
-    items = list(find_items(path))
-    is_folder = items[0].path != path
-    if wanted.title is not None and is_folder:
-        message = "a title is for one file; publish the files of a folder without --title"
-        raise WrongUsage(message, field="--title", code="title_for_folder")
+    found = look_at(path)
+    is_folder = found.items[0].path != path
+    _check_title(wanted.title, is_folder=is_folder)
     parse_id(workspace_id, field="--workspace")
     settings = load_settings()
     async with server_client(settings) as client:
@@ -58,27 +58,41 @@ async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json:
         # Whatever keeps every file from being published is said once.
         with entering(workspace_id):
             known = {each.id: each for each in await workspace.sources()}
+            items = await with_kept_ids(workspace, found.items, known)
         with counting(len(items), is_shown=is_folder and not as_json) as counter:
             batch = Batch(workspace, wanted, settings.max_upload_bytes, counter, as_json=as_json)
             is_cut_off = not await _publish(batch, items, known if is_folder else None)
     outcomes = [batch.outcomes[item] for item in items if item in batch.outcomes]
-    counts, skipped = summary(len(items), outcomes), skipped_in(path)
+    counts = summary(len(items), outcomes)
     if as_json:
         published: list[Json] = [each.to_json() for each in outcomes]
-        tell_json({"published": published, "skipped": skipped, "summary": counts.to_json()})
+        told: dict[str, Json] = {"published": published, "summary": counts.to_json()}
+        tell_json({**told, "skipped": list(found.skipped), "skipped_why": dict(found.skipped)})
     elif is_folder:
         tell_progress(counts.sentence())
-        if skipped:
-            tell_progress(_sentence_of(skipped))
+        for sentence in _sentences_of(found.skipped):
+            tell_progress(sentence)
     return EXIT_UNAVAILABLE if is_cut_off else exit_code_of(outcomes)
 
 
-def _sentence_of(skipped: Sequence[str]) -> str:
-    """Return how many files were skipped and which, the first of many."""
-    rest = len(skipped) - SKIPPED_SHOWN
-    more = f" and {rest} more" if rest > 0 else ""
-    names = ", ".join(skipped[:SKIPPED_SHOWN])
-    return f"skipped, of other kinds or linked from outside: {len(skipped)} ({names}{more})"
+def _check_title(title: str | None, *, is_folder: bool) -> None:
+    if title is None:
+        return
+    if is_folder:
+        message = "a title is for one file; publish the files of a folder without --title"
+        raise WrongUsage(message, field="--title", code="title_for_folder")
+    if readable(title) != title:
+        message = "a title is one line of text; leave out what is no text and control characters"
+        raise WrongUsage(message, field="--title", code="title_not_text")
+
+
+def _sentences_of(skipped: Mapping[str, str]) -> Iterator[str]:
+    """Yield for each reason how many files were skipped and which, the first of many."""
+    for reason in sorted(set(skipped.values())):
+        names = [name for name, why in skipped.items() if why == reason]
+        rest = len(names) - SKIPPED_SHOWN
+        more = f" and {rest} more" if rest > 0 else ""
+        yield f"skipped, {reason}: {len(names)} ({', '.join(names[:SKIPPED_SHOWN])}{more})"
 
 
 async def _publish(batch: Batch, items: Sequence[Item], known: dict[str, Resource] | None) -> bool:
