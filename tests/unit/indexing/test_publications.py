@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chancery.authority.errors import BrokenRule
 from chancery.events import authority
+from chancery.events.envelope import EventData
 from chancery.events.index import RevisionExtracted, RevisionReady
 from chancery.evidence.manifest import Manifest, check_text
 from chancery.indexing.errors import NeverDeclared
@@ -162,6 +165,27 @@ async def test_a_withdrawal_while_the_text_is_extracted_wins(text: bytes, told: 
     await world.handle(publication)
 
     assert world.told() == told
+
+
+@pytest.mark.req("EV-6", "KO-3")
+async def test_an_event_that_the_log_does_not_hold_gives_no_text_its_form() -> None:
+    world = World()
+    world.record(declared_source())
+    await world.publish(b"one")
+    other = await world.publish(b"two")
+    world.authority.pop()
+    forged = replace(other, data=_renumbered(other.data, 1))
+
+    await world.handle(forged)
+
+    told = world.last(RevisionExtracted)
+    assert isinstance(told, RevisionExtracted)
+    assert told.extraction_sha256 == told.content_sha256 == text_hash(b"one")
+
+
+def _renumbered(data: EventData, number: int) -> EventData:
+    assert isinstance(data, authority.RevisionPublished)
+    return data.model_copy(update={"revision": number})
 
 
 async def test_grants_and_titles_change_no_state() -> None:

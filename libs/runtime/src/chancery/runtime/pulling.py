@@ -47,6 +47,7 @@ class GuardedPull:
         self._workers = workers
         self._freed = asyncio.Event()
         self._closing = False
+        self._unbegun: dict[int, Msg] = {}
         self._generation = connection.generation
         self.unsettled = 0
         self.settled = 0
@@ -58,12 +59,10 @@ class GuardedPull:
 
     async def hand_out(self, consume: Consume) -> None:
         """Run `consume` on each message, so many at a time, and return when the last one ended."""
-        async with asyncio.TaskGroup() as group:
-            while not self._closing and self.failure is None:
-                try:
-                    await self._hand_out_next(consume, group)
-                except Unavailable as error:
-                    self.failure = error
+        try:
+            await self._hand_out_until_lost(consume)
+        finally:
+            await self._give_back_unbegun()
 
     async def fetch(
         self,
@@ -106,6 +105,14 @@ class GuardedPull:
             with contextlib.suppress(Unavailable), translate_errors():
                 await message.nak()
 
+    async def _hand_out_until_lost(self, consume: Consume) -> None:
+        async with asyncio.TaskGroup() as group:
+            while not self._closing and self.failure is None:
+                try:
+                    await self._hand_out_next(consume, group)
+                except Unavailable as error:
+                    self.failure = error
+
     async def _hand_out_next(self, consume: Consume, group: asyncio.TaskGroup) -> None:
         free = self._workers - self.unsettled
         if free <= 0:
@@ -120,14 +127,30 @@ class GuardedPull:
         await self._inbox.wait(WAIT_S)
         for message in [] if self._closing else self._inbox.take(free):
             self.unsettled += 1
-            if self._passed_over and stated_type(message.data) in self._passed_over:
-                await self._acknowledge(message)
-            else:
-                group.create_task(consume(message))
+            self._unbegun[id(message)] = message
+            group.create_task(self._handle(consume, message))
+
+    async def _handle(self, consume: Consume, message: Msg) -> None:
+        del self._unbegun[id(message)]
+        if self._passed_over and stated_type(message.data) in self._passed_over:
+            await self._acknowledge(message)
+        else:
+            await consume(message)
 
     async def _acknowledge(self, message: Msg) -> None:
         try:
-            with translate_errors():
+            # One that stays unacknowledged is delivered again, and passed over again.
+            with contextlib.suppress(Unavailable), translate_errors():
                 await message.ack()
         finally:
             self.settle()
+
+    async def _give_back_unbegun(self) -> None:
+        """Give back what was handed out to a task that was cancelled before its first step."""
+        while self._unbegun:
+            _, message = self._unbegun.popitem()
+            try:
+                with contextlib.suppress(Unavailable), translate_errors():
+                    await message.nak()
+            finally:
+                self.settle()

@@ -149,6 +149,7 @@ class Worker:
             await self._watch(pull)
         except Unavailable as error:
             self._explain(error)
+            await pull.give_back()
             await _let_finish(pull)
             return error
         finally:

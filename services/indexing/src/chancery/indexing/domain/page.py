@@ -106,7 +106,7 @@ class Page:
 
     def _extraction_step(self, revision: Revision, found: Outcome | None) -> Step | None:
         known = revision.outcome
-        if found is None or self.history.withdrawn:
+        if found is None or self.history.withdrawn or _is_of_other(found, revision):
             return None
         if known is not None and _stands_against(known, found):
             return None
@@ -126,6 +126,12 @@ class Page:
             self.revisions[number] = replace(
                 known, outcome=outcome or known.outcome, standing=standing or known.standing
             )
+
+
+def _is_of_other(found: Outcome, revision: Revision) -> bool:
+    """Tell whether a canonical form was made of other bytes than the log says were published."""
+    content = revision.publication.content_sha256
+    return found.content_sha256 is not None and found.content_sha256 != content
 
 
 def _stands_against(known: Outcome, found: Outcome) -> bool:

@@ -64,10 +64,14 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of extracting a revision under one extractor identity."""
+    """What came of extracting a revision under one extractor identity.
+
+    `content_sha256` are the bytes that it was made of, where that was not the log's own word.
+    """
 
     extractor: str
     result: Extracted | Failed
+    content_sha256: str | None = dataclass_field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

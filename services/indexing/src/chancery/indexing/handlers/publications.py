@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chancery.events import authority, authority_knowledge
 from chancery.events.authority import RevisionPublished, SnapshotPublished, SourceDeclared
@@ -83,7 +83,11 @@ class Publications:
         if published is None or not self.extraction.is_quick(ref, published):
             return {}
         outcome = await self.extraction.run(ref, History(), Revision(published))
-        return {published.revision: outcome} if isinstance(outcome.result, Extracted) else {}
+        if not isinstance(outcome.result, Extracted):
+            return {}
+        # Only what the log says was published has this form, whatever the event says.
+        made = replace(outcome, content_sha256=published.content_sha256)
+        return {published.revision: made}
 
 
 def _own_work(data: EventData, progress: Progress) -> tuple[Revision, ...]:
