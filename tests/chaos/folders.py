@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -27,12 +26,12 @@ REAL: Final = Path("/usr/share/doc")
 PHRASE: Final = "quicksilver anemometer"
 """Stands in the documents that are made here, and nowhere else."""
 
-_WORD: Final = re.compile(r"(?<![^\s])[a-z]{5,14}(?![^\s])")
-"""A plain word between blanks: no analyzer takes it for anything else."""
+MADE: Final = "report-"
+"""How the names of these begin."""
 
 _SUFFIXES: Final = frozenset((".txt", ".md", ".html"))
 _BYTES_MAX: Final = 200_000
-_MADE_EVERY: Final = 10
+_MADE_EVERY: Final = 5
 
 BROKEN: Final[dict[str, bytes]] = {
     "bomb.docx": zip_bomb(),
@@ -85,31 +84,29 @@ def _readable(path: Path) -> bytes | None:
     return None if is_empty or (path.suffix == ".html" and "<body" not in text) else data
 
 
+def made_words(path: Path) -> list[str]:
+    """Return the words of a document that is made here: one of its beginning, one of its end."""
+    number = path.stem.removeprefix(MADE)
+    return [f"serial{number}x", f"closing{number}x"]
+
+
 def _made(number: int) -> tuple[str, bytes]:
-    text = f"Report {made_word(number)} on the {PHRASE}."
-    match number // _MADE_EVERY % 3:
+    name = f"{MADE}{number}"
+    serial, closing = made_words(Path(name))
+    first, last = f"Report {serial} on the {PHRASE}.", f"It ends with {closing}."
+    match number // _MADE_EVERY % 5:
         case 0:
-            return f"report-{number}.pdf", pdf_file(lines(text), lines("The second page."))
+            return f"{name}.pdf", pdf_file(lines(first), lines(last))
         case 1:
-            return f"report-{number}.docx", docx_file(paragraph(text))
+            return f"{name}.docx", docx_file(paragraph(first) + paragraph(last))
+        case 2:
+            return f"{name}.html", f"<body><p>{first}</p><p>{last}</p></body>".encode()
+        case 3:
+            return f"{name}.md", f"# Report\n\n{first}\n\n{last}\n".encode()
         case _:
-            return f"report-{number}.xlsx", xlsx_file({"Sheet": _row(text)})
+            return f"{name}.xlsx", xlsx_file({"Sheet": _row(1, first) + _row(2, last)})
 
 
-def made_word(number: int) -> str:
-    """Return a word of its own for each document that is made here."""
-    return f"serial{number}x"
-
-
-def word_of(path: Path) -> str | None:
-    """Return a word by which the published file must be found, None where that is not plain."""
-    if path.name.startswith("report-"):
-        return made_word(int(path.stem.removeprefix("report-")))
-    if path.suffix == ".html":
-        return None
-    words = _WORD.findall(path.read_text("utf-8"))
-    return max(words, key=len, default=None)
-
-
-def _row(text: str) -> str:
-    return f'<row r="1"><c r="A1" t="inlineStr"><is><t>{text}</t></is></c></row>'
+def _row(number: int, text: str) -> str:
+    cell = f'<c r="A{number}" t="inlineStr"><is><t>{text}</t></is></c>'
+    return f'<row r="{number}">{cell}</row>'
