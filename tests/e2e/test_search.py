@@ -6,15 +6,16 @@ import asyncio
 import json
 import signal
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
+import pypdfium2 as pdfium
 import pytest
 
 from chancery.client.errors import ProblemError
-from chancery.client.found import Found
+from chancery.client.found import Found, Rectangle
 from chancery.client.http import Chancery
 from chancery.events.authority import Visibility
-from chancery.extract.media import PDF
+from chancery.extract.media import PDF, XLSX
 from chancery.testkit.waiting import eventually
 from tests.e2e.running import System, command
 from tests.e2e.test_documents import DOCUMENTS, FACT, publish
@@ -60,10 +61,75 @@ async def test_a_hit_opened_at_its_offsets_is_its_excerpt_in_each_type(
     )
     assert check.json()["verdict"] == "match"
     if media_type == PDF:
-        assert hit.page is not None
         assert check.json()["page"] == 3
-        assert check.json()["rectangles"]
+    if media_type == XLSX:
+        assert [(each.sheet, each.cell, each.value) for each in hit.cells or ()] == [
+            ("Halls", "B2", FACT)
+        ]
+    assert (hit.page is not None, bool(hit.rectangles)) == (media_type == PDF, media_type == PDF)
     assert (found.coverage.state, found.coverage.ready) == ("complete", 1)
+
+
+@pytest.mark.req("KO-3")
+async def test_the_rectangles_of_a_hit_cover_its_words_on_the_page_and_nothing_else(
+    world: World,
+) -> None:
+    await publish(world, PDF, DOCUMENTS[PDF])
+
+    found = await search(world, world.reader)
+    checked = await send(
+        world.reader,
+        "POST",
+        f"/v1/workspaces/{world.id}/sources/pumps/revisions/1/check",
+        json={"text": FACT},
+    )
+
+    (hit,) = [hit for hit in found.hits if FACT in hit.excerpt]
+    assert hit.rectangles is not None
+    fact = [Rectangle.model_validate(each) for each in checked.json()["rectangles"]]
+    for told in (hit.rectangles, fact):
+        of_page = [each for each in told if each.page == 3]
+        boxes = character_boxes(DOCUMENTS[PDF], 3, FACT)
+        assert len(boxes) == len(FACT.replace(" ", ""))
+        assert all(any(covers(each, box) for each in of_page) for box in boxes)
+    # The controls: other words are not covered by the lines of the fact, nor any by other pages.
+    heading = character_boxes(DOCUMENTS[PDF], 3, "Halls")
+    opening = character_boxes(DOCUMENTS[PDF], 1, "An empty introduction")
+    assert not [box for box in heading if any(covers(each, box) for each in fact)]
+    assert not [each for each in fact if each.page != 3]
+    assert all(
+        any(covers(each, box) for each in hit.rectangles if each.page == 1) for box in opening
+    )
+    assert all(
+        each.top - each.bottom < 20 and each.right - each.left < 400 for each in hit.rectangles
+    )
+
+
+Box = tuple[float, float, float, float]
+
+
+def character_boxes(data: bytes, page: int, words: str) -> list[Box]:
+    """Return where PDFium itself draws the letters of `words`: left, bottom, right, top."""
+    with closing(pdfium.PdfDocument(data)) as document:
+        text = document[page - 1].get_textpage()
+        found = text.search(words).get_next()  # pyright: ignore[reportUnknownMemberType]
+        assert found is not None
+        first, count = found
+        letters = range(first, first + count)
+        drawn = (each for each in letters if text.get_text_range(each, 1).strip())
+        return [text.get_charbox(one) for one in drawn]  # pyright: ignore[reportUnknownMemberType]
+
+
+def covers(rectangle: Rectangle, box: Box) -> bool:
+    """Tell whether the letter stands in the rectangle, to a twentieth of a point."""
+    left, bottom, right, top = box
+    slack = 0.05
+    return (
+        rectangle.left - slack <= left
+        and right <= rectangle.right + slack
+        and rectangle.bottom - slack <= bottom
+        and top <= rectangle.top + slack
+    )
 
 
 @pytest.mark.req("CL-12")

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.evidence.layout import (
+    Cell,
     CellPlace,
     Layout,
     PageLayout,
@@ -56,6 +57,27 @@ def test_places_are_in_points_and_by_the_names_that_people_use() -> None:
     assert rectangles(_LAYOUT, 0, 1) == (Rectangle(1, 1.0, 2.5, 3.0, 4.0),)
     assert cells(_LAYOUT, 4, 9) == (CellPlace("S", "A1", "text", "007"),)
     assert cells(_LAYOUT, 5, 9) == ()
+
+
+@given(
+    lengths=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=30),
+    start=st.integers(0, 120),
+    size=st.integers(1, 40),
+)
+def test_what_is_found_quickly_is_what_touches_the_range(
+    lengths: list[tuple[int, int]], start: int, size: int
+) -> None:
+    entries: list[Cell] = []
+    offset = 0
+    for row, (gap, length) in enumerate(lengths):
+        entries.append((offset + gap, offset + gap + length, row, 0, "text", ""))
+        offset += gap + length
+    layout = Layout(sheets=(SheetLayout(name="S", cells=tuple(entries)),))
+
+    found = [each.cell for each in cells(layout, start, start + size)]
+
+    assert found == [f"A{row + 1}" for first, last, row, *_ in entries
+                     if first < start + size and start < last]  # fmt: skip
 
 
 def test_a_layout_survives_its_bytes() -> None:

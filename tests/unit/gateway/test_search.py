@@ -88,6 +88,8 @@ async def test_a_hit_is_the_exact_text_at_its_code_points(world: World) -> None:
             "start": start,
             "end": end,
             "page": page,
+            "rectangles": None,
+            "cells": None,
             "excerpt": TEXT[start:end],
             "sha256": sha256_hex(TEXT[start:end].encode()),
         }

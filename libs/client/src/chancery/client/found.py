@@ -9,11 +9,31 @@ from pydantic import Field, JsonValue
 from chancery.client.replies import Answered, Citation
 
 
+class Rectangle(Answered):
+    """A line on a page (the first is 1), in points of the page's own space."""
+
+    page: int
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+class HitCell(Answered):
+    """A cell of a workbook; a long value stands in the excerpt only."""
+
+    sheet: str
+    cell: str
+    type: str
+    value: str | None = None
+
+
 class Hit(Answered):
     """A passage: `excerpt` is [start, end) of the text that it stands in, in code points.
 
     Of a source there are `source_id` and `revision`, of an item `item_id`, `version` and
-    `version_id` and never a page, of a private file `file_id` and `revision`.
+    `version_id` and never a place, of a private file `file_id` and `revision`. A PDF has a page and
+    `rectangles`, a workbook `cells`.
     """
 
     source_id: str | None = None
@@ -27,6 +47,8 @@ class Hit(Answered):
     start: int
     end: int
     page: int | None = None
+    rectangles: tuple[Rectangle, ...] | None = None
+    cells: tuple[HitCell, ...] | None = None
     excerpt: str
     sha256: str
 

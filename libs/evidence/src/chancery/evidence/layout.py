@@ -7,9 +7,10 @@ place to people: what is proven is the text, the page map and the hash.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypeAlias
+from itertools import islice, takewhile
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -28,6 +29,9 @@ Line: TypeAlias = tuple[Offset, Offset, int, int, int, int]
 ValueType: TypeAlias = Literal["text", "number", "boolean", "date", "datetime", "time", "duration"]
 Cell: TypeAlias = tuple[Offset, Offset, Offset, Offset, ValueType, str]
 """Start and end of its text, then row and column (0 is the first), and its typed value."""
+
+
+E = TypeVar("E", Line, Cell)
 
 
 class _Layout(BaseModel):
@@ -109,8 +113,7 @@ def rectangles(layout: Layout, start: int, end: int) -> tuple[Rectangle, ...]:
     return tuple(
         Rectangle(number, *(each / POINT_PARTS for each in place))
         for number, page in enumerate(layout.pages, start=1)
-        for first, last, *place in page.lines
-        if first < end and start < last
+        for _, _, *place in _touched(page.lines, start, end)
     )
 
 
@@ -119,9 +122,16 @@ def cells(layout: Layout, start: int, end: int) -> tuple[CellPlace, ...]:
     return tuple(
         CellPlace(sheet.name, cell_name(row, column), kind, value)
         for sheet in layout.sheets
-        for first, last, row, column, kind, value in sheet.cells
-        if first < end and start < last
+        for _, _, row, column, kind, value in _touched(sheet.cells, start, end)
     )
+
+
+def _touched(entries: Sequence[E], start: int, end: int) -> Iterator[E]:
+    """Yield the entries, which stand in the order of the text, that [start, end) touches."""
+    if not entries or entries[0][0] >= end or entries[-1][1] <= start:
+        return
+    first = bisect_right(entries, start, key=lambda entry: entry[1])
+    yield from takewhile(lambda entry: entry[0] < end, islice(entries, first, None))
 
 
 def cell_name(row: int, column: int) -> str:

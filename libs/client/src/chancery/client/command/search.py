@@ -58,7 +58,19 @@ def _print(found: Found, *, as_json: bool) -> None:
 
 def _place(hit: Hit) -> str:
     page = "" if hit.page is None else f", page {hit.page}"
-    return f"{hit.title} ({_name(hit)}{page}, {hit.start}–{hit.end})"
+    return f"{hit.title} ({_name(hit)}{page}{_cells(hit)}, {hit.start}–{hit.end})"
+
+
+def _cells(hit: Hit) -> str:
+    """Return the first and last cell of a hit in a workbook."""
+    if not hit.cells:
+        return ""
+    first, last = hit.cells[0], hit.cells[-1]
+    begin = f", {first.sheet}!{first.cell}"
+    if first == last:
+        return begin
+    sheet = "" if last.sheet == first.sheet else f"{last.sheet}!"
+    return f"{begin}–{sheet}{last.cell}"
 
 
 def _name(hit: Hit) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import Final, TypeAlias
 
 from pydantic import BaseModel, Field, TypeAdapter
@@ -13,14 +14,21 @@ from chancery.events.run import Selection
 from chancery.events.search import HITS_MAX, SearchHit, SearchPin, SearchQuery, SearchRevision
 from chancery.evidence.coverage import CoverageReport
 from chancery.evidence.knowledge import KnowledgeManifest, check_body
+from chancery.evidence.layout import Layout, cells, rectangles
 from chancery.evidence.manifest import Manifest
 from chancery.evidence.parts import PART_CHARACTERS, part_id
-from chancery.extract.media import PDF
-from chancery.gateway.domain.bodies import Body
+from chancery.extract.media import PDF, XLSX
+from chancery.gateway.domain.bodies import Body, RectangleReply
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Conflict, Corrupt
 
 _PINS: Final = TypeAdapter(tuple[SearchPin, ...])
+
+HIT_PLACES_MAX: Final = 100
+"""How many lines or cells are told of one passage."""
+
+CELL_CHARACTERS_MAX: Final = 100
+"""How long a value may be that is told beside its cell."""
 
 
 class SearchBody(Body):
@@ -45,16 +53,36 @@ class _Passage(BaseModel):
     sha256: str
 
 
-class SourceHitReply(_Passage):
+class HitCellReply(BaseModel):
+    """A cell that a passage touches; a long value stands in the excerpt only."""
+
+    sheet: str
+    cell: str
+    type: str
+    value: str | None = None
+
+
+class _PlacedPassage(_Passage):
+    """A passage of a document, and where it stands on its pages or in its sheets.
+
+    Of each passage the first 100 lines or cells are told, none where the document has too many.
+    """
+
+    revision: int
+    page: int | None = None
+    rectangles: list[RectangleReply] | None = None
+    cells: list[HitCellReply] | None = None
+
+
+class SourceHitReply(_PlacedPassage):
     """A passage of a source: `excerpt` is exactly [start, end) of the revision's text.
 
     Offsets are code points. `part` is the id of the part that holds it, `page` where it begins in a
-    document with pages; `sha256` is over the excerpt.
+    document with pages, `rectangles` the lines that it touches there, `cells` those of a workbook;
+    `sha256` is over the excerpt.
     """
 
     source_id: str
-    revision: int
-    page: int | None = None
 
 
 class ItemHitReply(_Passage):
@@ -65,12 +93,10 @@ class ItemHitReply(_Passage):
     version_id: str
 
 
-class FileHitReply(_Passage):
+class FileHitReply(_PlacedPassage):
     """A passage of a private file of the caller, as of a source."""
 
     file_id: str
-    revision: int
-    page: int | None = None
 
 
 SearchHitReply: TypeAlias = SourceHitReply | ItemHitReply | FileHitReply
@@ -121,6 +147,22 @@ class Opened:
     revision: SearchRevision
     text: str
     manifest: Manifest | None = None
+    layout: Layout | None = None
+
+    @property
+    def layout_sha256(self) -> str | None:
+        """Return which blob tells where the pieces of the text stand, if one does."""
+        if self.manifest is None or self.revision.kind == "item":
+            return None
+        return self.manifest.layout_sha256
+
+    def with_layout(self, data: bytes) -> Opened:
+        """Return it with its layout.
+
+        Raises:
+            Corrupt: the bytes are none.
+        """
+        return replace(self, layout=Layout.from_bytes(data))
 
 
 def searchable(revisions: Iterable[SearchRevision]) -> tuple[SearchPin, ...]:
@@ -137,8 +179,8 @@ def searchable(revisions: Iterable[SearchRevision]) -> tuple[SearchPin, ...]:
 
 
 def is_opened_by_manifest(revision: SearchRevision) -> bool:
-    """Tell whether a hit needs the manifest: a version is checked by it, a page is told by it."""
-    return revision.kind == "item" or revision.media_type == PDF
+    """Tell whether a hit needs the manifest: a version is checked by it, a place is told by it."""
+    return revision.kind == "item" or revision.media_type in {PDF, XLSX}
 
 
 def open_revision(revision: SearchRevision, text: bytes, manifest: bytes | None) -> Opened:
@@ -194,9 +236,38 @@ def _named(opened: Opened, passage: _Passage) -> SearchHitReply:
             version_id=revision.version_id,
         )
     page = None if opened.manifest is None else opened.manifest.page(passage.start)
+    placed = _PlacedPassage(
+        **said,
+        revision=revision.revision,
+        page=page,
+        rectangles=_rectangles(opened.layout, passage),
+        cells=_cells(opened.layout, passage),
+    ).model_dump()
     if revision.kind == "file":
-        return FileHitReply(**said, file_id=revision.id, revision=revision.revision, page=page)
-    return SourceHitReply(**said, source_id=revision.id, revision=revision.revision, page=page)
+        return FileHitReply(**placed, file_id=revision.id)
+    return SourceHitReply(**placed, source_id=revision.id)
+
+
+def _rectangles(layout: Layout | None, passage: _Passage) -> list[RectangleReply] | None:
+    if layout is None or not layout.pages:
+        return None
+    found = islice(rectangles(layout, passage.start, passage.end), HIT_PLACES_MAX)
+    return [RectangleReply(**asdict(each)) for each in found]
+
+
+def _cells(layout: Layout | None, passage: _Passage) -> list[HitCellReply] | None:
+    if layout is None or not layout.sheets:
+        return None
+    found = islice(cells(layout, passage.start, passage.end), HIT_PLACES_MAX)
+    return [
+        HitCellReply(
+            sheet=each.sheet,
+            cell=each.cell,
+            type=each.type,
+            value=each.value if len(each.value) <= CELL_CHARACTERS_MAX else None,
+        )
+        for each in found
+    ]
 
 
 def _checked_body(revision: SearchRevision, body: str, data: bytes) -> Manifest:

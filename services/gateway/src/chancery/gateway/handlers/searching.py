@@ -21,6 +21,7 @@ from chancery.events.search import (
 from chancery.evidence.coverage import coverage
 from chancery.gateway.domain.searches import (
     ForeignHit,
+    Opened,
     SearchBody,
     SearchHitReply,
     SearchReply,
@@ -32,10 +33,14 @@ from chancery.gateway.domain.searches import (
 from chancery.gateway.handlers.edge import Context, Here, PathId
 from chancery.gateway.handlers.places import MANIFEST_BYTES_MAX
 from chancery.kernel.errors import NotFound, Unavailable
+from chancery.store.blobs import BlobTooLarge
 
 router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["find"])
 
 TEXT_BYTES_MAX = 64 * 1024 * 1024
+HIT_LAYOUT_BYTES_MAX = 16 * 1024 * 1024
+"""Above this a hit tells its page only; checking the passage tells its lines or cells."""
+
 TEXTS_AT_ONCE = 4
 """Texts of hits that are in memory at the same time."""
 
@@ -95,17 +100,28 @@ async def _of_revision(
         message = "the index answered with something that was not searched; try again"
         raise ForeignHit(message)
     text = await _stored(here, revision.extraction_sha256, TEXT_BYTES_MAX)
-    manifest = None
-    if is_opened_by_manifest(revision):
-        manifest = await _stored(here, revision.manifest_sha256)
-    return await asyncio.to_thread(_cut, revision, hits, text, manifest)
+    if not is_opened_by_manifest(revision):
+        return await asyncio.to_thread(lambda: _cut(open_revision(revision, text, None), hits))
+    manifest = await _stored(here, revision.manifest_sha256)
+    opened = await asyncio.to_thread(open_revision, revision, text, manifest)
+    layout = await _layout(here, opened)
+    return await asyncio.to_thread(
+        lambda: _cut(opened if layout is None else opened.with_layout(layout), hits)
+    )
 
 
-def _cut(
-    revision: SearchRevision, hits: Sequence[SearchHit], text: bytes, manifest: bytes | None
-) -> list[SearchHitReply]:
-    opened = open_revision(revision, text, manifest)
+def _cut(opened: Opened, hits: Sequence[SearchHit]) -> list[SearchHitReply]:
     return [hit_reply(opened, each) for each in hits]
+
+
+async def _layout(here: Context, opened: Opened) -> bytes | None:
+    """Return where the pieces of the text stand, unless that would take too long to look up."""
+    if opened.layout_sha256 is None:
+        return None
+    try:
+        return await _stored(here, opened.layout_sha256, HIT_LAYOUT_BYTES_MAX)
+    except BlobTooLarge:
+        return None
 
 
 async def _stored(here: Context, sha256: str, limit: int = MANIFEST_BYTES_MAX) -> bytes:
