@@ -117,7 +117,7 @@ def test_people_publish_ask_and_verify_from_the_command_line(
     system: System, tmp_path: Path
 ) -> None:
     (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "spare parts.md").write_text(PAGE)
+    (tmp_path / "pages" / "spare-parts.md").write_text(PAGE)
     (tmp_path / "pages" / "orders.csv").write_text("id,amount\n1,1250\n2,2750\n")
     settings = system.environment | {"CHANCERY_WORKSPACE": "by-hand"}
     bundle = tmp_path / "bundle.json"
