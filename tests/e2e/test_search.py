@@ -222,6 +222,7 @@ async def test_what_cannot_be_searched_is_counted(world: World) -> None:
         "pending": 0,
         "failed": 1,
         "unavailable": 0,
+        "reasons": {status.reason: 1},
     }
 
 
