@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from chancery.kernel.errors import Unavailable
@@ -134,24 +135,28 @@ class WorkerPool:
         )
 
     async def query_with_rows(
-        self, sql: str, table: Table | Uncut
+        self, sql: str, table: Table | Uncut, *, bytes_max: int | None = None
     ) -> tuple[Preview, RowTable | None]:
         """Return the preview of `sql` over one table, and the rows that it read of it.
 
         The rows, in the columns that the statement reads, are None when a bundle cannot carry them.
+        The preview is cut to `bytes_max`, else to what the limits of the pool allow.
 
         Raises:
             Rejected: as `query`.
         """
+        limits = self._limits
+        if bytes_max is not None:
+            limits = replace(limits, preview_bytes_max=bytes_max)
         planned = await self._planned(sql, [table])
-        job = query_job(planned, [await self._cut_once(table)], self._limits, carried=True)
-        reply_max = reply_bytes_max(self._limits.preview_bytes_max + CARRIED_BYTES_MAX)
-        frames = await self._exchange(job, self._limits.query_s, reply_max)
+        job = query_job(planned, [await self._cut_once(table)], limits, carried=True)
+        reply_max = reply_bytes_max(limits.preview_bytes_max + CARRIED_BYTES_MAX)
+        frames = await self._exchange(job, limits.query_s, reply_max)
         preview = preview_of(
             planned.query.canonical_sql,
             read_result(frames[0]),
             planned.eligibility,
-            bytes_max=self._limits.preview_bytes_max,
+            bytes_max=limits.preview_bytes_max,
         )
         rows = read_result(frames[1])
         if rows.truncated:

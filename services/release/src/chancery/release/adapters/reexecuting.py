@@ -21,10 +21,10 @@ QUERY_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Reexecuting:
-    """One pool for each byte budget that previews were cut to; use it as `async with`."""
+    """One pool, started by the first statement, whatever the budgets; use it as `async with`."""
 
     query_s: float = QUERY_S
-    _pools: dict[int, WorkerPool] = field(default_factory=dict[int, WorkerPool])
+    _pools: list[WorkerPool] = field(default_factory=list[WorkerPool])
     _opened: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def __aenter__(self) -> Self:
@@ -42,17 +42,15 @@ class Reexecuting:
 
     async def __call__(self, sql: str, table: Restricted, *, bytes_max: int) -> Again:
         """Return the preview, cut to `bytes_max`, and the rows that the statement read."""
-        pool = await self._pool(bytes_max)
-        preview, rows = await pool.query_with_rows(sql, table)
+        pool = await self._pool()
+        preview, rows = await pool.query_with_rows(sql, table, bytes_max=bytes_max)
         if rows is None:
             return Again(preview, None)
         columns = tuple((each.name, each.duckdb_type) for each in rows.schema.columns)
         return Again(preview, RowsRead(table=rows.schema.name, columns=columns, rows=rows.rows))
 
-    async def _pool(self, bytes_max: int) -> WorkerPool:
-        found = self._pools.get(bytes_max)
-        if found is None:
-            limits = Limits(preview_bytes_max=bytes_max, query_s=self.query_s)
-            found = await self._opened.enter_async_context(WorkerPool(limits, concurrency=1))
-            self._pools[bytes_max] = found
-        return found
+    async def _pool(self) -> WorkerPool:
+        if not self._pools:
+            opening = WorkerPool(Limits(query_s=self.query_s), concurrency=1)
+            self._pools.append(await self._opened.enter_async_context(opening))
+        return self._pools[0]
