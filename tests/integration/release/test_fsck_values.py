@@ -288,7 +288,9 @@ class Failing:
 
 
 @pytest.mark.req("XB-5")
-async def test_a_limit_of_this_machine_is_neither_a_pass_nor_a_finding(orders: Orders) -> None:
+async def test_a_limit_of_this_machine_is_neither_a_pass_nor_a_finding(
+    orders: Orders, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run_id = await asked_and_sealed(orders)
 
     async def checked(error: Rejected | Unavailable) -> Report:
@@ -304,13 +306,18 @@ async def test_a_limit_of_this_machine_is_neither_a_pass_nor_a_finding(orders: O
         assert (left.reason, left.where["run_id"], left.where["result"]) == (code, run_id, 0)
         assert report.findings == []
         assert "results_run_again" not in report.counts
-    narrower = await checked(Rejected("no more", code="sql_feature_row_order"))
-    assert [each.reason for each in narrower.unchecked] == ["gate_changed"]
-    assert narrower.findings == []
+    for code in ("sql_feature_row_order", "sql_lineage_disagrees", "sql_result_type"):
+        narrower = await checked(Rejected("no more", code=code))
+        assert [each.reason for each in narrower.unchecked] == ["gate_changed"]
+        assert narrower.findings == []
     refused = await checked(Rejected("no such column", code="sql_unknown_column"))
     assert only(refused)[1]["differs"] == "sql_unknown_column"
     with pytest.raises(Unavailable, match="away"):
         await checked(Unavailable("away"))
+    monkeypatch.setattr(fsck_values, "engine_name", lambda: "duckdb/9.9.9")
+    elsewhere = await checked(Rejected("failed", code="sql_failed"))
+    assert [each.reason for each in elsewhere.unchecked] == ["engine_changed"]
+    assert elsewhere.findings == []
 
 
 def _silent(check: str, done: int, total: int) -> None:

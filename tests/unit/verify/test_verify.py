@@ -130,6 +130,9 @@ def test_a_missing_cut_message_is_uncheckable() -> None:
         (Unavailable("no worker", code="sql_worker_unavailable"), "uncheckable"),
         (Rejected("slow", code="sql_timeout"), "uncheckable"),
         (Rejected("big", code="sql_resources"), "uncheckable"),
+        (Rejected("narrower", code="sql_feature_row_order"), "uncheckable"),
+        (Rejected("narrower", code="sql_lineage_disagrees"), "uncheckable"),
+        (Rejected("no", code="sql_unknown_column"), "mismatch"),
         (Rejected("no", code="sql_failed"), "mismatch"),
     ],
 )

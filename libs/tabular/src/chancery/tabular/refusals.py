@@ -30,6 +30,17 @@ TEXTS: Mapping[str, str] = {
 }
 
 
+_OF_THE_GATE = frozenset({"sql_too_complex", "sql_not_bindable", "sql_syntax", "sql_result_type"})
+
+
+def is_of_gate(code: str) -> bool:
+    """Tell whether the gate refuses a statement so for its form, not for what data it meets.
+
+    One that was accepted before meets it only where gate or engine changed since.
+    """
+    return code in _OF_THE_GATE or code.startswith(("sql_feature_", "sql_lineage_"))
+
+
 def refusal(code: str) -> Rejected:
     """Return the refusal for one of the codes of `TEXTS`."""
     return Rejected(TEXTS[code], field="sql", code=code)

@@ -15,6 +15,7 @@ from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.tabular.jobs import Limits, RowTable
 from chancery.tabular.preview import PREVIEW_BYTES_MAX, budget_of
 from chancery.tabular.reexecute import reexecute
+from chancery.tabular.refusals import is_of_gate
 from chancery.tabular.schema import TableSchema, column_of
 from chancery.tabular.values import display
 from chancery.verify.report import Check, compared, mismatch, uncheckable
@@ -81,6 +82,8 @@ def _execution_check(
     except ChanceryError as error:
         if isinstance(error, Unavailable) or error.code in _LIMITS_OF_THIS_MACHINE:
             return uncheckable(name, f"the query could not be run here: {error.code}")
+        if is_of_gate(error.code):
+            return uncheckable(name, f"this version does not accept the query: {error.code}")
         return mismatch(name, f"the query does not run over the carried rows: {error.code}")
     same = preview == canonical_bytes(proof.preview)
     problems = [] if same else ["the query gives another result over the carried rows"]

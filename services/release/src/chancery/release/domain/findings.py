@@ -95,7 +95,7 @@ REASONS: Final[Mapping[str, str]] = {
     "blob_too_large": "a blob is larger than an examination reads",
     "content_damaged": "the content of the release does not open",
     "gate_changed": "this version does not accept the statement any more",
-    "engine_changed": "another version of the engine made it, and this one gives something else",
+    "engine_changed": "another version of the engine made it, and this one refuses or differs",
 }
 """Why a result may be left unchecked."""
 

@@ -27,6 +27,7 @@ from chancery.release.ports.fsck import Logs, Records, Reexecution, Told
 from chancery.store.blobs import BlobCorrupt, Blobs
 from chancery.tabular.engine import engine_name
 from chancery.tabular.preview import budget_of
+from chancery.tabular.refusals import is_of_gate
 from chancery.tabular.restricting import Restricted, restricted_table
 from chancery.tabular.tree import as_object
 
@@ -80,7 +81,7 @@ class CheckValues:
     ) -> None:
         table = await self._table(receipt, result, policy)
         recorded = await self._recorded(held, result)
-        again = await self._run_again(recorded, table)
+        again = await self._run_again(result, recorded, table)
         found = differences(result, recorded, again)
         if found and result.execution.engine != engine_name():
             message = "another version of the engine gives something else"
@@ -126,14 +127,16 @@ class CheckValues:
             rows=None if rows is None else await self._blob("rows", tenant, rows, run),
         )
 
-    async def _run_again(self, recorded: Recorded, table: Restricted) -> Again:
+    async def _run_again(
+        self, result: SealedResult, recorded: Recorded, table: Restricted
+    ) -> Again:
         try:
             budget = budget_of(as_object(parse_json(recorded.preview)))
             return await self.reexecute(recorded.sql.decode(), table, bytes_max=budget)
         except (UnicodeDecodeError, TypeError) as error:
             raise ResultFault("result_differs", differs="form") from error
         except (Rejected, Unavailable, Corrupt) as error:
-            raise _judged(error) from error
+            raise _judged(error, result.execution.engine) from error
 
     async def _blob(self, name: str, tenant: str, sha256: str, run: str | None = None) -> bytes:
         try:
@@ -148,16 +151,18 @@ class CheckValues:
             raise NotChecked(error.detail, code="blob_too_large") from error
 
 
-def _judged(error: ChanceryError) -> ChanceryError:
-    """Return what it means that a query did not run.
+def _judged(error: ChanceryError, engine: str) -> ChanceryError:
+    """Return what it means that a query, which `engine` ran, did not run.
 
-    A limit of this machine is no finding, nor a gate that became narrower since: what features a
-    statement has is not a matter of rows or policy, and it passed the gate to be sealed.
+    A limit of this machine is no finding, nor an engine or a gate that changed since: the form of
+    a statement is not a matter of rows or policy, and it passed the gate to be sealed.
     """
-    if error.code.startswith("sql_feature_"):
-        return NotChecked(error.detail, code="gate_changed")
     if error.code in REASONS:
         return NotChecked(error.detail, code=error.code)
+    if isinstance(error, Rejected) and engine != engine_name():
+        return NotChecked(error.detail, code="engine_changed")
+    if is_of_gate(error.code):
+        return NotChecked(error.detail, code="gate_changed")
     if isinstance(error, Unavailable):
         return error
     return ResultFault("result_differs", differs=error.code)
