@@ -9,7 +9,7 @@ import pytest
 
 from chancery.execution.errors import InputTooLarge
 from chancery.execution.handlers.cuts import Cuts, cut_key
-from chancery.kernel.errors import Rejected, TooLarge
+from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, TooLarge, Unavailable
 from chancery.tabular.jobs import RowFilter, Table, Uncut
 from chancery.tabular.schema import TableSchema, column_of
 from chancery.testkit.waiting import eventually
@@ -25,7 +25,7 @@ class Scissors:
 
     size_bytes: int = 10
     gate: asyncio.Event = field(default_factory=asyncio.Event)
-    failures: list[Rejected] = field(default_factory=list[Rejected])
+    failures: list[ChanceryError] = field(default_factory=list[ChanceryError])
     begun: int = 0
     made: int = 0
     rooms: list[int] = field(default_factory=list[int])
@@ -125,17 +125,44 @@ async def test_a_cut_beyond_the_bound_is_not_kept_but_shared_by_those_who_wait(
     assert scissors.made == 2
 
 
-async def test_when_a_cut_fails_the_next_who_waits_makes_it(scissors: Scissors) -> None:
-    scissors.failures.append(Rejected("it died", code="sql_resources"))
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize(
+    "error",
+    [Rejected("it died", code="sql_resources"), Corrupt("no column", code="dataset_unreadable")],
+)
+async def test_a_cut_that_fails_is_refused_to_those_who_wait_and_made_for_the_next(
+    scissors: Scissors, error: ChanceryError
+) -> None:
+    scissors.failures.append(error)
+    scissors.gate.clear()
     cuts = Cuts(scissors)
 
-    found = await asyncio.gather(*(of(cuts, "1") for _ in range(3)), return_exceptions=True)
+    asked = asyncio.gather(*(of(cuts, "1") for _ in range(3)), return_exceptions=True)
+    await eventually(lambda: scissors.begun == 1)
+    scissors.gate.set()
+    found = await asked
 
-    assert [each.code if isinstance(each, Rejected) else each for each in found] == [
-        "sql_resources",
-        bytes([1]) * 10,
-        bytes([1]) * 10,
-    ]
+    assert found == [error] * 3
+    assert scissors.begun == 1
+    assert await of(cuts, "1") == bytes([1]) * 10
+
+
+@pytest.mark.parametrize(
+    "error", [Unavailable("busy", code="sql_busy"), InputTooLarge("too large", field="sql")]
+)
+async def test_what_one_caller_lacks_the_next_who_waits_may_have(
+    scissors: Scissors, error: ChanceryError
+) -> None:
+    scissors.failures.append(error)
+    scissors.gate.clear()
+    cuts = Cuts(scissors)
+
+    asked = asyncio.gather(*(of(cuts, "1") for _ in range(3)), return_exceptions=True)
+    await eventually(lambda: scissors.begun == 1)
+    scissors.gate.set()
+    found = await asked
+
+    assert found == [error, bytes([1]) * 10, bytes([1]) * 10]
 
 
 async def test_when_a_cut_is_given_up_the_next_who_waits_makes_it(scissors: Scissors) -> None:

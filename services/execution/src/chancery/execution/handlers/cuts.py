@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from chancery.execution.errors import InputTooLarge
 from chancery.execution.ports import Cutter
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
+from chancery.kernel.errors import Corrupt, Rejected, TooLarge
 from chancery.tabular.jobs import Table, Uncut
 from chancery.tabular.schema import TableSchema
 
@@ -31,6 +32,7 @@ class _Flight:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
     made: bytes | None = None
+    failed: Rejected | Corrupt | None = None
 
 
 class Cuts:
@@ -62,12 +64,13 @@ class Cuts:
     ) -> Table:
         """Return the cut under `key`, of what `stored` reads when it was not made before.
 
-        Whoever comes while it is made waits for it; when its making fails or is given up, that is
-        so for the one who made it, and the next one makes it.
+        Whoever comes while it is made waits for it, and is refused with it when it cannot be made.
+        When its making is given up, or a caller's room or this moment is what it lacks, that is so
+        for the one who made it, and the next one makes it.
 
         Raises:
             TooLarge: it takes more than `bytes_max`, or does so together with what is stored.
-            Rejected: as `Cutter.cut`.
+            Rejected, Corrupt: as `Cutter.cut`.
         """
         found = self._remembered(key)
         if found is None:
@@ -84,16 +87,30 @@ class Cuts:
         flight.waiting += 1
         try:
             async with flight.turn:
+                if flight.failed is not None:
+                    raise flight.failed
                 if flight.made is None:
-                    uncut = await stored()
-                    room = max(0, bytes_max - len(uncut.parquet))
-                    flight.made = (await self._cutter.cut(uncut, bytes_max=room)).parquet
+                    flight.made = await self._cut(flight, stored, bytes_max)
                     self._keep(key, flight.made)
                 return flight.made
         finally:
             flight.waiting -= 1
-            if not flight.waiting:
+            is_over = not flight.waiting or flight.failed is not None
+            if is_over and self._flights.get(key) is flight:
                 del self._flights[key]
+
+    async def _cut(
+        self, flight: _Flight, stored: Callable[[], Awaitable[Uncut]], bytes_max: int
+    ) -> bytes:
+        try:
+            uncut = await stored()
+            room = max(0, bytes_max - len(uncut.parquet))
+            return (await self._cutter.cut(uncut, bytes_max=room)).parquet
+        except TooLarge:
+            raise
+        except (Rejected, Corrupt) as error:
+            flight.failed = error
+            raise
 
     def _remembered(self, key: CutKey) -> bytes | None:
         found = self._kept.get(key)
