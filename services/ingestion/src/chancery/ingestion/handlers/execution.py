@@ -15,6 +15,7 @@ from chancery.authority.roots import roots_of
 from chancery.authority.states import ItemState, PrincipalState, TenantState
 from chancery.authority.wording import check_storable
 from chancery.bus.publish import DuplicateMessages, WrongSequence
+from chancery.events.commands import CheckUpload
 from chancery.events.requests import Message, Request
 from chancery.ingestion.domain.aggregates import Address, Aggregate, Record
 from chancery.ingestion.domain.commands import Command
@@ -213,6 +214,8 @@ def _evidence(view: View) -> list[AggregateRef]:
 def own_records(view: View, intent: Intent[Message]) -> tuple[Record, ...]:
     """Return the events that the request appended before, in order.
 
+    An upload is permitted before its body has arrived: the command that follows compares it.
+
     Raises:
         KeyReused: they were appended for a request with another body.
     """
@@ -222,6 +225,8 @@ def own_records(view: View, intent: Intent[Message]) -> tuple[Record, ...]:
         for event_id, record in aggregate.records.items()
     }
     found = tuple(known[each] for each in intent.key.event_ids() if each in known)
+    if isinstance(intent.body, CheckUpload):
+        return found
     if any(each.event.envelope.requestsha256 != intent.key.request_sha256 for each in found):
         raise KeyReused
     return found
