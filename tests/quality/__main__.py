@@ -5,6 +5,7 @@ Exit code 0 when every target is met, 1 when one is missed, 3 without data.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import tempfile
@@ -13,10 +14,20 @@ from pathlib import Path
 from typing import Final
 
 from chancery.execution.domain.quoting import Limits
+from chancery.extract.media import MARKDOWN
 from tests.quality.data import DataSet, NoData, read_span_questions, read_xquad
-from tests.quality.report import Figure, span_figures, table, to_json, xquad_figures
+from tests.quality.equality import Compared, compare
+from tests.quality.kinds import KINDS
+from tests.quality.report import (
+    Figure,
+    equality_figures,
+    span_figures,
+    table,
+    to_json,
+    xquad_figures,
+)
 from tests.quality.runs import Outcome, run_all
-from tests.quality.shelf import fill_shelf
+from tests.quality.shelf import fill_shelf, read_all
 
 HOME: Final = Path(__file__).resolve().parents[2]
 DATA: Final = HOME.parent / "shared" / "data"
@@ -41,6 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     figures = [
         *_measure(spans, WIDE, span_figures, withhold=False),
         *_measure(xquad, NARROW, xquad_figures, withhold=True),
+        *equality_figures(_compare_all(spans, xquad)),
     ]
     sys.stdout.write(f"{table(figures)}\n")
     RESULTS.parent.mkdir(exist_ok=True)
@@ -56,8 +68,20 @@ def _measure(
     withhold: bool,
 ) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        shelf = fill_shelf(Path(folder), data.documents)
+        files = {name: text.encode() for name, text in data.documents.items()}
+        shelf = fill_shelf(Path(folder), asyncio.run(read_all(MARKDOWN, files)))
         return figures(run_all(shelf, data, limits, withhold=withhold))
+
+
+def _compare_all(*data: DataSet) -> list[Compared]:
+    """Return what came of every type, over all documents and all questions."""
+    documents = {name: text for one in data for name, text in one.documents.items()}
+    questions = [asked.text for one in data for asked in one.questions]
+    compared: list[Compared] = []
+    for kind in KINDS:
+        with tempfile.TemporaryDirectory() as folder:
+            compared.append(compare(Path(folder), kind, documents, questions))
+    return compared
 
 
 if __name__ == "__main__":

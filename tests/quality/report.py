@@ -8,6 +8,7 @@ from typing import Literal
 
 from chancery.execution.domain.confidence import CONFIDENCE_MIN
 from chancery.kernel.canonical import Json
+from tests.quality.equality import Compared
 from tests.quality.measures import below, mean, threshold_for
 from tests.quality.runs import Outcome
 
@@ -65,6 +66,20 @@ def xquad_figures(outcomes: Sequence[Outcome]) -> list[Figure]:
         *_refusal("xquad: second half chooses", halves[1], halves[0]),
         *_refused_at("xquad: shipped threshold", outcomes, CONFIDENCE_MIN),
         Figure("xquad: milliseconds to select", mean(one.select_ms for one in outcomes)),
+    ]
+
+
+def equality_figures(compared: Sequence[Compared]) -> list[Figure]:
+    """Return the hard gate by type: none released is missed, and every type has released some."""
+    return [
+        figure
+        for one in compared
+        for figure in (
+            Figure(f"{one.kind}: documents published", one.documents),
+            Figure(f"{one.kind}: quotations released", one.released, least=1),
+            Figure(f"{one.kind}: quotations other than source[start:end]", one.differing, most=0),
+            Figure(f"{one.kind}: quotations with words not in the file", one.foreign, most=0),
+        )
     ]
 
 

@@ -56,7 +56,7 @@ def _run(shelf: Shelf, asked: Asked, limits: Limits, *, withhold: bool) -> Outco
     book = shelf.books[asked.document]
     question, passages = shelf.ask(asked.text, everything), shelf.gather(asked.text, everything)
     began = time.perf_counter()
-    quotes = _select(question, passages, limits)
+    quotes = select_quotes(question, passages, limits)
     select_ms = (time.perf_counter() - began) * 1000
     for quote in quotes:
         _check(shelf, quote)
@@ -77,7 +77,10 @@ def _run(shelf: Shelf, asked: Asked, limits: Limits, *, withhold: bool) -> Outco
     )
 
 
-def _select(question: Question, passages: Sequence[Passage], limits: Limits) -> list[SelectedQuote]:
+def select_quotes(
+    question: Question, passages: Sequence[Passage], limits: Limits
+) -> list[SelectedQuote]:
+    """Return what is quoted when nothing is refused for its confidence."""
     selector = ExtractiveSelector(limits, confidence_min=0.0)
     selected = asyncio.run(selector.select(question, passages, ()))
     quotes = [one for one in selected if isinstance(one, SelectedQuote)]
