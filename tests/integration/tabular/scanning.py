@@ -16,11 +16,8 @@ _PIECE_BYTES = 16 * 1024 * 1024
 
 def memory_holds(pid: int, *needles: bytes) -> frozenset[bytes]:
     """Return which of `needles` stand anywhere in the readable memory of a process."""
-    try:
-        with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
-            return _found(memory.fileno(), _areas(pid), needles)
-    except PermissionError:
-        pytest.skip("this kernel lets no process look into the memory of another one")
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        return _found(memory.fileno(), _areas(pid), needles)
 
 
 def _found(

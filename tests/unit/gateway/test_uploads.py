@@ -127,11 +127,11 @@ async def test_a_room_that_stays_full_is_a_refusal_that_says_when_to_come_back(
     world.room = Room(arriving_max=1, wait_s=0.05)
     surface, sender, after = world.surface(), Sender(PIECE, 4), Sender(PIECE, 4)
 
-    silent = asyncio.ensure_future(Sender(PIECE, 4, ending=None).call(surface, REVISIONS))
-    await eventually(lambda: world.room.arriving_now == 1)
-    await sender.call(surface, path, "application/json" if path != REVISIONS else "text/plain")
-    silent.cancel()
-    await asyncio.wait([silent])
+    async with asyncio.TaskGroup() as group:
+        silent = group.create_task(Sender(PIECE, 4, ending=None).call(surface, REVISIONS))
+        await eventually(lambda: world.room.arriving_now == 1)
+        await sender.call(surface, path, "application/json" if path != REVISIONS else "text/plain")
+        silent.cancel()
     await after.call(surface, REVISIONS)
 
     assert sender.status == 503
@@ -147,15 +147,14 @@ async def test_one_caller_cannot_take_every_place(world: World) -> None:
     surface = world.surface()
     token = build_token("default", "bob", "c2", secret_for(KEY, "c2"))
     silent = [Sender(PIECE, 1, ending=None) for _ in range(2)]
-    holding = [asyncio.ensure_future(each.call(surface, REVISIONS)) for each in silent]
-    await eventually(lambda: world.room.arriving_now == 2)
-
     again, other = Sender(PIECE, 1), Sender(PIECE, 1, token=token)
-    await again.call(surface, REVISIONS)
-    await other.call(surface, REVISIONS)
-    for each in holding:
-        each.cancel()
-    await asyncio.wait(holding)
+    async with asyncio.TaskGroup() as group:
+        holding = [group.create_task(each.call(surface, REVISIONS)) for each in silent]
+        await eventually(lambda: world.room.arriving_now == 2)
+        await again.call(surface, REVISIONS)
+        await other.call(surface, REVISIONS)
+        for each in holding:
+            each.cancel()
 
     assert (again.status, other.status) == (503, 202)
     assert world.room.held == 0

@@ -134,15 +134,16 @@ class TestLocal(ReceivingContract):
                 seen.extend(_files(tmp_path))
                 begun.set()
                 if fate == "failed":
-                    raise RuntimeError
+                    raise Unavailable("away")
                 if fate == "cancelled":
                     await asyncio.Event().wait()
 
-        arriving = asyncio.ensure_future(arrive())
-        await begun.wait()
-        if fate == "cancelled":
-            arriving.cancel()
-        await asyncio.wait([arriving])
+        with suppress(ExceptionGroup):
+            async with asyncio.TaskGroup() as group:
+                arriving = group.create_task(arrive())
+                await begun.wait()
+                if fate == "cancelled":
+                    arriving.cancel()
 
         assert [path.parent.name for path in seen] == [".partial"]
         assert not _files(tmp_path)
