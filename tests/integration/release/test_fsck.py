@@ -14,7 +14,7 @@ from chancery.attest.sealing import Place, ReleaseKey, seal
 from chancery.bus.load import Stored, StreamState
 from chancery.bus.publish import Outgoing, publish_message
 from chancery.events.topology import RELEASES
-from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.canonical import Json, sha256_hex
 from chancery.kernel.errors import Unavailable
 from chancery.release.adapters.fsck_logs import StreamLogs
 from chancery.release.adapters.fsck_rows import FsckRows
@@ -375,3 +375,21 @@ def test_every_code_has_a_positive_control() -> None:
     }
 
     assert here | elsewhere == set(REMEDIES)
+
+
+async def test_what_was_found_is_told_when_something_goes_away_meanwhile(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(_: CheckReleases, report: Report, *__: object) -> None:
+        report.find("receipt_missing", release_id="r1")
+        message = "the log is away"
+        raise Unavailable(message)
+
+    monkeypatch.setattr(CheckReleases, "run", away)
+    lines: list[Mapping[str, Json]] = []
+
+    with pytest.raises(Unavailable, match="the log is away"):
+        await examine(lab.settings, Depth(pending_s=600.0), lines.append)
+
+    told = [line for line in lines if line["event"] != "progress"]
+    assert [(line["event"], line.get("code")) for line in told] == [("finding", "receipt_missing")]

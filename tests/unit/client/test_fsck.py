@@ -57,6 +57,7 @@ async def examined(
         ((LEFT, DONE), 4),
         ((FAILED,), 2),
         ((AWAY,), 3),
+        ((FINDING, AWAY), 3),
         ((), 3),
     ],
 )
@@ -83,6 +84,20 @@ async def test_what_could_not_be_checked_is_told_with_its_reason(
     assert (document["findings"], document["counts"]) == ([], {"results": 1})
     assert "everything fits together" in clean
     assert "not checked" not in clean
+
+
+async def test_what_was_found_before_something_was_away_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await examined(monkeypatch, FINDING, AWAY)
+    words = capsys.readouterr()
+    await examined(monkeypatch, FINDING, AWAY, as_json=True)
+    document = json.loads(capsys.readouterr().out)
+
+    assert "PROBLEM c: w (run_id=r1 result=0)" in words.out
+    assert "the bus is away" in words.err
+    assert [each["code"] for each in document["findings"]] == ["c"]
+    assert document["error"]["code"] == "unavailable"
 
 
 def test_what_is_examined_is_handed_on() -> None:

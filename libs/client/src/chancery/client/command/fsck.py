@@ -20,6 +20,7 @@ from chancery.client.command.output import (
     EXIT_REFUSED,
     EXIT_UNCHECKABLE,
     WrongUsage,
+    error_document,
     exit_code,
     tell,
     tell_error,
@@ -69,7 +70,7 @@ async def run_fsck(data_dir: Path | None, wanted: Wanted, *, as_json: bool) -> i
         examined = await _examine(settings, folder, wanted.arguments(), show)
     if examined.counts is None:
         failure = examined.failure or Unavailable("the examination did not finish")
-        tell_error(failure, as_json=as_json)
+        _tell_unfinished(examined, failure, as_json=as_json)
         return exit_code(failure)
     if wanted.run is None:
         examined.counts["parked"] = await _parked(settings, folder, examined.counts)
@@ -80,6 +81,15 @@ async def run_fsck(data_dir: Path | None, wanted: Wanted, *, as_json: bool) -> i
     if examined.findings:
         return EXIT_REFUSED
     return EXIT_UNCHECKABLE if examined.unchecked else EXIT_DONE
+
+
+def _tell_unfinished(examined: Examined, failure: ChanceryError, *, as_json: bool) -> None:
+    """Tell what was found before the examination could not go on, and why it could not."""
+    if as_json and (examined.findings or examined.unchecked):
+        tell_json({"error": error_document(failure), **_document(examined, {})})
+        return
+    _tell_found(examined)
+    tell_error(failure, as_json=as_json)
 
 
 def _document(examined: Examined, counts: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -145,11 +155,7 @@ def _failure(line: Mapping[str, Json]) -> ChanceryError:
 
 
 def _tell(examined: Examined, counts: Mapping[str, Json]) -> None:
-    for each in examined.findings:
-        tell(f"PROBLEM {each['code']}: {each['what']} ({_place(each)})")
-        tell(f"        {each['remedy']}")
-    for each in examined.unchecked:
-        tell(f"NOT CHECKED {each['reason']}: {each['what']} ({_place(each)})")
+    _tell_found(examined)
     for name, amount in counts.items():
         tell(f"{name.replace('_', ' ')}: {_amount(amount)}")
     found, left = len(examined.findings), len(examined.unchecked)
@@ -159,6 +165,14 @@ def _tell(examined: Examined, counts: Mapping[str, Json]) -> None:
         tell("everything fits together")
     if left:
         tell(f"{left} results not checked" + ("" if found else "; everything else fits together"))
+
+
+def _tell_found(examined: Examined) -> None:
+    for each in examined.findings:
+        tell(f"PROBLEM {each['code']}: {each['what']} ({_place(each)})")
+        tell(f"        {each['remedy']}")
+    for each in examined.unchecked:
+        tell(f"NOT CHECKED {each['reason']}: {each['what']} ({_place(each)})")
 
 
 def _place(told: Mapping[str, Json]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,20 +39,22 @@ class Fsck:
     async def run(self, *, deep: bool) -> Report:
         """Examine everything; findings are told at the end, with what was counted.
 
+        What was found before something is away is told all the same.
+
         Raises:
             Unavailable: log, database or blobs are away, or a rebuild is running.
         """
         report, told = Report(), _Progress(self.say, self.now)
-        await self.logs.run(report, told.tell, deep=deep)
-        await self.releases.run(report, told.tell)
-        await self.published.run(report, told.tell)
-        await self.serving.run(report, told.tell, deep=deep)
-        if deep:
-            await self.values.run(report, told.tell)
-        await self._check_outbox(report)
-        for name, amount in (await self.records.counts()).items():
-            report.count(name, amount)
-        self._conclude(report)
+        with self._concluding(report):
+            await self.logs.run(report, told.tell, deep=deep)
+            await self.releases.run(report, told.tell)
+            await self.published.run(report, told.tell)
+            await self.serving.run(report, told.tell, deep=deep)
+            if deep:
+                await self.values.run(report, told.tell)
+            await self._check_outbox(report)
+            for name, amount in (await self.records.counts()).items():
+                report.count(name, amount)
         return report
 
     async def run_one(self, run_id: str) -> Report:
@@ -65,18 +68,26 @@ class Fsck:
         if not await self.records.count_releases(run_id):
             message = "this run has no release here; was it sealed, and in this installation?"
             raise NotFound(message, field="run")
-        await self.releases.run(report, told.tell, run_id)
-        await self.values.run(report, told.tell, run_id)
-        self._conclude(report)
+        with self._concluding(report):
+            await self.releases.run(report, told.tell, run_id)
+            await self.values.run(report, told.tell, run_id)
         return report
 
-    def _conclude(self, report: Report) -> None:
+    @contextmanager
+    def _concluding(self, report: Report) -> Generator[None]:
+        """Tell what was found at the end, and also when the examination cannot go on."""
+        try:
+            yield
+        finally:
+            self._tell(report)
+        counts: dict[str, Json] = dict(sorted(report.counts.items()))
+        self.say({"event": "examined", "findings": len(report.findings), "counts": counts})
+
+    def _tell(self, report: Report) -> None:
         for finding in report.findings:
             self.say({"event": "finding", **finding.to_json()})
         for left in report.unchecked:
             self.say({"event": "unchecked", **left.to_json()})
-        counts: dict[str, Json] = dict(sorted(report.counts.items()))
-        self.say({"event": "examined", "findings": len(report.findings), "counts": counts})
 
     async def _check_outbox(self, report: Report) -> None:
         before = await self.records.outbox()
