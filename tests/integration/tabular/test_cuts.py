@@ -298,3 +298,14 @@ async def test_of_a_snapshot_without_visible_columns_rows_are_counted(
     with pytest.raises(Rejected) as refused:
         await pool.query("select region from staff", [uncut])
     assert refused.value.code == "sql_unknown_column"
+
+
+async def test_a_filter_means_the_stored_column_whatever_the_case_of_its_letters(
+    pool: WorkerPool,
+) -> None:
+    kept = convert_csv("é,n\na,1\nb,2\n".encode(), {})
+    schema = TableSchema("t", kept.columns)
+
+    made = await pool.cut(Uncut(schema, kept.parquet, (RowFilter("É", ("a",)),)))
+
+    assert (await pool.query("select n from t", [made])).rows == (("1",),)

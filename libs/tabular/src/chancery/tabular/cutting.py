@@ -56,16 +56,18 @@ def _condition(
     engine: Engine, job: Mapping[str, Json], stored: Mapping[str, str]
 ) -> tuple[str, list[list[str]]]:
     """Return the condition of the allowed rows, and its parameters."""
-    types = {fold(name): duckdb_type for name, duckdb_type in stored.items()}
+    names = {fold(name): name for name in stored}
     conditions, parameters = ["true"], list[list[str]]()
     for entry in as_items(job["filters"]):
         column, values = as_text(as_object(entry)["column"]), texts(as_object(entry)["values"])
-        duckdb_type = types.get(fold(column))
-        if duckdb_type is None:
+        # The engine folds ASCII only: it is asked for the column as it is stored.
+        name = column if column in stored else names.get(fold(column))
+        if name is None:
             raise EngineFailure("dataset_unreadable")
+        duckdb_type = stored[name]
         parameters.append(_values_of(engine, values, duckdb_type))
         cast = f"CAST(${len(parameters)}::VARCHAR[] AS {duckdb_type}[])"
-        conditions.append(f"list_contains({cast}, {quote_identifier(column)})")
+        conditions.append(f"list_contains({cast}, {quote_identifier(name)})")
     return " AND ".join(conditions), parameters
 
 
