@@ -14,7 +14,7 @@ TESTED := $(wildcard $(addprefix tests/,e2e integration contract tidy unit))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo up test chaos bench quality check lint fmt types imports contracts \
+.PHONY: help setup demo up test chaos bench quality leaks check lint fmt types imports contracts \
 	contracts-check req clean
 
 help: ## show this list
@@ -58,6 +58,9 @@ bench: setup ## measure speed and memory; writes JSON to bench-results
 
 quality: setup ## measure the selection of evidence; writes JSON to bench-results
 	@$(BIN)/python -m tests.quality
+
+leaks: setup ## try every route as each of ten principals with the ids of every other one
+	@CHANCERY_LEAKS=every-pair $(BIN)/python -m pytest -q tests/e2e/leaks
 
 check: lint types imports contracts-check req test ## everything that CI runs
 
