@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from chancery.bus.connection import Connection
-from chancery.bus.load import Stored, last_sequence
+from chancery.bus.load import Stored, last_sequence, message_at
 from chancery.bus.publish import publish_atomic, publish_message
 from chancery.bus.pull import ConsumerLost, PullInbox
 from chancery.bus.reader import PullReader, ReaderContended
@@ -67,6 +67,19 @@ async def test_every_message_arrives_once_and_in_order(connection: Connection) -
     assert [item.sequence for item in found] == list(range(1, 5001))
     assert [int(item.payload) for item in found] == list(range(5000))
     assert (reader.position, reader.pending, reader.resets) == (5000, 0, 1)
+
+
+async def test_a_message_is_read_with_the_attributes_in_its_headers(connection: Connection) -> None:
+    headers = {"ce-specversion": "1.0", "Ce-Id": "e1", "Nats-Msg-Id": "m1"}
+    await connection.client.request("authority.t1.source.s1", b"{}", headers=headers, timeout=20)
+    await fill(connection, 1)
+
+    async with aclosing(reader_of(connection).read(0)) as batches:
+        attributed, plain = await take(batches, 2)
+
+    assert attributed.headers == {"ce-specversion": "1.0", "ce-id": "e1"}
+    assert (attributed.message_id, plain.headers) == ("m1", {})
+    assert await message_at(connection, AUTHORITY, attributed.sequence) == attributed
 
 
 async def test_reading_starts_behind_the_checkpoint(connection: Connection) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chancery.bus.headers import EVENT_HEADERS, event_headers
 from chancery.bus.load import Stored
 from chancery.events.authority import RevisionPublished, RevisionWithdrawn, SourceDeclared
 from chancery.events.codec import encode
@@ -23,7 +24,7 @@ from chancery.events.intake import (
     WithdrawalSubmitted,
 )
 from chancery.events.topology import INGESTION_INTAKE, INTAKE, intake_subject
-from chancery.ingestion.domain.submissions import letter_of, read_submission
+from chancery.ingestion.domain.submissions import Letter, letter_of, read_submission
 from chancery.ingestion.errors import InvalidSubmission
 from chancery.ingestion.handlers.intake import RejectingParking
 from chancery.kernel.canonical import sha256_hex
@@ -264,22 +265,65 @@ async def test_an_outcome_that_could_not_be_told_is_told_after_the_next_delivery
     assert edge.appended() == appended
 
 
-async def test_what_failed_too_often_is_told_and_not_kept(edge: Edge) -> None:
-    event = cloud_event(SourceSubmitted.TYPE, SOURCE)
+def given_up(received: Received) -> ParkedMessage:
+    """Return a message that failed too often, as the chassis parks it."""
     subject = intake_subject("default", "desk", SourceSubmitted.TYPE)
-    stored = Stored(3, subject, structured(event).payload, NOW, None)
-    message = ParkedMessage(
+    headers = event_headers(received.headers)
+    return ParkedMessage(
         stream=INTAKE,
         consumer=INGESTION_INTAKE,
-        stored=stored,
+        stored=Stored(3, subject, received.payload, NOW, None, headers),
         reason="retries_exhausted",
         attempts=40,
         tenant="default",
     )
 
-    await RejectingParking(edge.intake).park(message)
+
+@pytest.mark.req("EV-7", "EV-9")
+@pytest.mark.parametrize(
+    ("received", "told_under"),
+    [
+        (structured(cloud_event(SourceSubmitted.TYPE, SOURCE)), "e1"),
+        (binary(cloud_event(SourceSubmitted.TYPE, SOURCE)), "e1"),
+        (binary(cloud_event(SourceSubmitted.TYPE, {**SOURCE, "id": "of-another"})), "e1"),
+        (binary(cloud_event(SourceSubmitted.TYPE, {"id": "of-another"}, id="a b")), "sequence-3"),
+        (structured(cloud_event(SourceSubmitted.TYPE, {"id": "of-another"}, id=7)), "sequence-3"),
+        (Received(b'{"id": "of-another"}', {"ce-specversion": "1.0"}), "sequence-3"),
+    ],
+)
+async def test_what_failed_too_often_is_told_under_its_own_id_and_not_kept(
+    edge: Edge, received: Received, told_under: str
+) -> None:
+    await RejectingParking(edge.intake).park(given_up(received))
 
     told = edge.outcomes.told[-1]
     assert isinstance(told.data, IntakeRejected)
-    assert (told.envelope.subject, told.data.code) == ("e1", "retries_exhausted")
+    assert (told.envelope.subject, told.data.code) == (told_under, "retries_exhausted")
     assert SOURCE["title"].encode() not in encode(told)
+
+
+@given(
+    attributes=st.dictionaries(
+        st.sampled_from(sorted(EVENT_HEADERS | {"Ce-Id", "CE-TYPE", "ce-extra", "Nats-Msg-Id"})),
+        st.one_of(st.just("1.0"), st.just(SourceSubmitted.TYPE), st.text("ab%2", max_size=6)),
+    ),
+    has_id=st.booleans(),
+)
+def test_what_is_kept_of_the_headers_says_the_same_as_all_of_them(
+    attributes: dict[str, str], *, has_id: bool
+) -> None:
+    payload = json.dumps({**SOURCE, **({"id": "of-another"} if has_id else {})}).encode()
+    subject = intake_subject("default", "desk", SourceSubmitted.TYPE)
+    kept = event_headers(attributes)
+    letter = letter_of(subject, payload, attributes, 3)
+
+    assert letter_of(subject, payload, kept, 3) == letter
+    assert letter is not None
+    assert _said(letter, payload, kept) == _said(letter, payload, attributes)
+
+
+def _said(letter: Letter, payload: bytes, headers: Mapping[str, str]) -> object:
+    try:
+        return read_submission(letter, payload, headers)
+    except InvalidSubmission as refusal:
+        return (refusal.code, refusal.field, refusal.detail)

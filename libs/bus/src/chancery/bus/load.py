@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from pydantic import AwareDatetime, Base64Bytes, BaseModel
 
 from chancery.bus.connection import ApiRefused, Connection
+from chancery.bus.headers import event_headers, parse_headers
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Unavailable
 
@@ -19,13 +20,17 @@ TIMEOUT_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A message as the stream holds it; `sequence` is its position in the stream."""
+    """A message as the stream holds it; `sequence` is its position in the stream.
+
+    `headers` are the attributes of an event in binary mode (`event_headers`), else empty.
+    """
 
     sequence: int
     subject: str
     payload: bytes
     time: datetime
     message_id: str | None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,22 +150,20 @@ async def _get(
         message = f"the stream {stream} cannot be read"
         raise Unavailable(message, code="stream_unreadable") from error
     raw = reply.message
+    headers = parse_headers(raw.hdrs)
     return Stored(
         sequence=raw.seq,
         subject=raw.subject,
         payload=raw.data,
         time=raw.time,
-        message_id=_message_id(raw.hdrs),
+        message_id=_message_id(headers),
+        headers=event_headers(headers),
     )
 
 
 _STREAM_NOT_FOUND: Final = 10059
 
 
-def _message_id(headers: bytes) -> str | None:
-    """Return the message id in a raw header block (`NATS/1.0`, then `Name: value` lines)."""
-    for line in headers.split(b"\r\n")[1:]:
-        name, _, value = line.partition(b":")
-        if name.decode("utf-8", "replace").lower() == MESSAGE_ID_HEADER.lower():
-            return value.strip().decode("utf-8", "replace")
-    return None
+def _message_id(headers: Mapping[str, str]) -> str | None:
+    named = {name.lower(): value for name, value in headers.items()}
+    return named.get(MESSAGE_ID_HEADER.lower())

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel
 
 from chancery.bus.connection import ApiRefused, Connection
+from chancery.bus.headers import event_headers
 from chancery.bus.load import MESSAGE_ID_HEADER, Stored, next_message
 from chancery.bus.pull import ConsumerLost, Position, PullInbox, parse_position
 from chancery.events.topology import Consumer
@@ -171,4 +172,5 @@ def _stored(message: Msg, position: Position) -> Stored:
         payload=message.data,
         time=moment_of(position),
         message_id=headers.get(MESSAGE_ID_HEADER) if headers is not None else None,
+        headers=event_headers(headers),
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 from faststream import BaseMiddleware
 
 from chancery.bus.connection import translate_errors
+from chancery.bus.headers import event_headers
 from chancery.bus.load import MESSAGE_ID_HEADER, Stored
 from chancery.bus.pull import parse_position
 from chancery.bus.reader import moment_of
@@ -149,6 +150,7 @@ class AckMiddleware(BaseMiddleware[Any, "Msg"]):
             payload=self.msg.data,
             time=delivery.time,
             message_id=delivery.message_id,
+            headers=event_headers(self.msg.headers),
         )
         parked = ParkedMessage(
             stream=delivery.stream,

@@ -172,13 +172,17 @@ class ParkedDesk:
         return ParkedRetried(outcome="parked", reason=tried.reason, attempts=total)
 
     async def _received(self, row: ParkedRow) -> Received:
-        """Return the message as the stream holds it, or the parked copy when it is too old."""
+        """Return the message as the stream holds it, or the parked copy when it is too old.
+
+        The copy has no attributes in headers: events in binary mode come over INTAKE alone, where
+        none is parked in a table.
+        """
         headers = {} if row.message_id is None else {MESSAGE_ID_HEADER: row.message_id}
         stored = await message_at(self.bus, row.stream, row.sequence)
         if stored is not None and (stored.subject, stored.payload) != (row.subject, row.payload):
             message = f"{row.stream} holds another message at {row.sequence} than the parked one"
             raise Conflict(message, code="log_different")
-        return Received(row.payload, headers)
+        return Received(row.payload, {**headers, **(stored.headers if stored else {})})
 
     async def _try(self, spec: WorkerSpec, row: ParkedRow, received: Received) -> _Tried:
         attempt = 0

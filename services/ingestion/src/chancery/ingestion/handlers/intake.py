@@ -117,7 +117,7 @@ class RejectingParking:
     async def park(self, message: ParkedMessage) -> None:
         """Tell the sender that nothing was applied and why."""
         stored = message.stored
-        letter = letter_of(stored.subject, stored.payload, {}, stored.sequence)
+        letter = letter_of(stored.subject, stored.payload, stored.headers, stored.sequence)
         if letter is None:
             return
         detail = "the submission could not be worked on; submit it again later"
