@@ -18,6 +18,7 @@ from chancery.events.index import (
     RevisionFailed,
     RevisionPending,
     RevisionReady,
+    RevisionUnavailable,
 )
 from chancery.extract.extraction import Extraction as ReadDocument
 from chancery.extract.extraction import extract
@@ -53,6 +54,7 @@ _NAMES: Mapping[type[EventData], str] = {
     RevisionReady: "ready",
     RevisionFailed: "failed",
     RevisionExcluded: "excluded",
+    RevisionUnavailable: "unavailable",
 }
 
 
@@ -201,6 +203,7 @@ class MemoryLedger:
         pages = {ref: copy(self.world.pages.get(ref, Page(ref))) for ref in refs}
         for page in pages.values():
             page.revisions = dict(page.revisions)
+            page.renewals = {}
         yield pages
         self.world.step()
         self.world.pages |= pages
@@ -347,7 +350,7 @@ def authority_event(ref: ResourceRef, sequence: int, data: EventData) -> Event:
 def short(data: EventData) -> str:
     """Return an INDEX event in a few words."""
     words = [_NAMES[type(data)], str(revision_of(data))]
-    if isinstance(data, RevisionFailed | RevisionExcluded):
+    if isinstance(data, RevisionFailed | RevisionExcluded | RevisionUnavailable):
         words.append(data.reason)
     return " ".join(words)
 

@@ -19,6 +19,7 @@ from chancery.events.topology import (
 from chancery.extract.limits import DEADLINE_FACTOR, Limits
 from chancery.extract.pool import ExtractionPool
 from chancery.indexing.adapters.ledger import PostgresLedger
+from chancery.indexing.adapters.lost_forms import PostgresLostForms
 from chancery.indexing.adapters.slow_queue import PostgresSlowQueue
 from chancery.indexing.adapters.streams import StreamAuthority, StreamIndex
 from chancery.indexing.adapters.wishes import PostgresWishes
@@ -27,6 +28,7 @@ from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import PASSED_OVER, Publications
+from chancery.indexing.handlers.recovering import Recovering
 from chancery.indexing.handlers.refreshing import Refreshing
 from chancery.indexing.handlers.slowly import Slowly
 from chancery.indexing.ports import Converter, DocumentReader
@@ -53,6 +55,7 @@ class Worker:
     publications: Publications
     refreshing: Refreshing
     slowly: Slowly
+    recovering: Recovering
 
     async def handle(self, event: Event, delivery: Delivery) -> None:
         """Handle one event of a source or dataset; see `Publications.handle`."""
@@ -85,7 +88,9 @@ def create_worker(
     announcements = Announcements(announcer)
     refreshing = Refreshing(PostgresWishes(pool), announcements, extraction)
     slowly = Slowly(PostgresSlowQueue(pool), announcements, extraction)
-    return Worker(Publications(announcements, extraction, slowly), refreshing, slowly)
+    recovering = Recovering(PostgresLostForms(pool), announcements, extraction)
+    publications = Publications(announcements, extraction, slowly)
+    return Worker(publications, refreshing, slowly, recovering)
 
 
 async def serve(settings: IndexingSettings) -> None:
@@ -119,6 +124,7 @@ async def serve(settings: IndexingSettings) -> None:
         )
         serve_wishes(service, worker.refreshing)
         service.background("slow extractions", worker.slowly.run)
+        service.background("lost forms", worker.recovering.run)
         await service.run()
 
 

@@ -119,6 +119,18 @@ class SlowQueue(Protocol):
         ...
 
 
+class LostForms(Protocol):
+    """The resources of which a revision is unavailable."""
+
+    async def sample(self, limit: int) -> Sequence[ResourceRef]:
+        """Return up to `limit` of them, in time every one.
+
+        Raises:
+            Unavailable: the store is away.
+        """
+        ...
+
+
 class DocumentReader(Protocol):
     """Turns a document into its canonical text, without letting a bad one harm this process."""
 

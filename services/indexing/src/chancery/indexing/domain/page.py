@@ -12,6 +12,7 @@ from chancery.events.index import (
     RevisionFailed,
     RevisionPending,
     RevisionReady,
+    RevisionUnavailable,
 )
 from chancery.indexing.domain.history import History, ResourceRef, follow, publication_of
 from chancery.indexing.domain.standing import (
@@ -68,6 +69,8 @@ class Page:
                 self._update(data.revision, standing=Standing("failed", data.reason))
             case RevisionExcluded():
                 self._update(data.revision, standing=Standing("excluded", data.reason))
+            case RevisionUnavailable():
+                self._update(data.revision, standing=Standing("unavailable", data.reason))
             case _:
                 return
 
@@ -76,6 +79,12 @@ class Page:
         for number, outcome in found.items():
             if isinstance(outcome.result, Failed):
                 self._update(number, outcome=outcome)
+
+    def note_lost(self, looked: Mapping[int, bool]) -> None:
+        """Take in whether the canonical forms of these revisions were looked for in vain."""
+        for number, is_lost in looked.items():
+            if number in self.revisions:
+                self.revisions[number] = replace(self.revisions[number], is_lost=is_lost)
 
     def renew(self, wished: Mapping[int, str]) -> None:
         """Announce these revisions as ready once more, each for the request of this id."""
@@ -90,7 +99,9 @@ class Page:
         """
         for number, revision in sorted(self.revisions.items()):
             step = self._extraction_step(revision, found.get(number))
-            step = step or next_step(self.ref, self.history, self.revisions[number])
+            step = step or next_step(
+                self.ref, self.history, self.revisions[number], after=self.index_sequence
+            )
             step = step or self._renewal_step(number)
             if step is not None:
                 return step

@@ -22,6 +22,7 @@ from chancery.events.index import (
     RevisionFailed,
     RevisionPending,
     RevisionReady,
+    RevisionUnavailable,
 )
 from chancery.extract.extraction import extractor_of
 from chancery.extract.media import IMAGE_TYPES, bare
@@ -31,7 +32,7 @@ from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import derived_id
 from chancery.tabular.formats import format_of
 
-State: TypeAlias = Literal["pending", "ready", "failed", "excluded"]
+State: TypeAlias = Literal["pending", "ready", "failed", "excluded", "unavailable"]
 
 SNAPSHOT_VERSION = "1"
 """The version of the conversions to Parquet; their identity is `csv/1`, `parquet/1` or `xlsx/1`,
@@ -43,6 +44,9 @@ NO_EXTRACTOR = "none/1"
 
 NO_TEXT = "no_text"
 """Why an image is excluded."""
+
+LOST = "extraction_missing"
+"""Why a revision is unavailable: its canonical form was made, is gone, and cannot be made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An index state as published: `reason` of failed and excluded, `manifest_sha256` of ready."""
+    """An index state as published; `manifest_sha256` is of ready, `reason` of the others."""
 
     state: State
     reason: str | None = None
@@ -86,11 +90,16 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A published revision with what came of it and what was last said about it."""
+    """A published revision with what came of it and what was last said about it.
+
+    `is_lost` tells whether its canonical form was looked for in vain, None that nobody looked: then
+    what was last said of it still holds. It is not kept.
+    """
 
     publication: Publication
     outcome: Outcome | None = None
     standing: Standing | None = None
+    is_lost: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +158,19 @@ def standing_of(ref: ResourceRef, history: History, revision: Revision) -> Stand
         case Failed(reason, at):
             return Standing("failed", reason, field=at)
         case Extracted():
+            if _is_lost(revision):
+                return Standing("unavailable", LOST)
             return Standing("ready", manifest_sha256=outcome.result.manifest_sha256)
+
+
+def form_in_force(ref: ResourceRef, history: History, revision: Revision) -> Extracted | None:
+    """Return the canonical form that a revision serves by, or None when it serves by none."""
+    outcome = revision.outcome
+    if history.withdrawn or revision.publication.revision != history.serving or outcome is None:
+        return None
+    if outcome.extractor != wanted_extractor(ref, history, revision.publication):
+        return None
+    return outcome.result if isinstance(outcome.result, Extracted) else None
 
 
 def needs_extraction(ref: ResourceRef, history: History, revision: Revision) -> bool:
@@ -166,8 +187,13 @@ def needs_extraction(ref: ResourceRef, history: History, revision: Revision) -> 
     return serves and revision.outcome.extractor != wanted
 
 
-def next_step(ref: ResourceRef, history: History, revision: Revision) -> Step | None:
+def next_step(
+    ref: ResourceRef, history: History, revision: Revision, *, after: int = 0
+) -> Step | None:
     """Return the event that says what the revision's state has become, or None if it was said.
+
+    `after` is the end of the INDEX subject: a form can be lost and found while nothing happens to
+    the resource, so that only the place tells one time from another.
 
     A revision that was superseded before anything was said of it moves from excluded to excluded
     when the resource is withdrawn; only a changed state is worth an event, or that it has no text
@@ -180,7 +206,7 @@ def next_step(ref: ResourceRef, history: History, revision: Revision) -> Step | 
         return None
     event_id = derived_id(
         "index", *_names(ref, revision), wanted.state, wanted.reason or "",
-        wanted.manifest_sha256 or "", str(history.changed),
+        wanted.manifest_sha256 or "", str(history.changed), *_turn(wanted, said, after),
     )  # fmt: skip
     return Step(event_id, _announcement(ref, history, revision, wanted))
 
@@ -246,6 +272,19 @@ def _announcement(
             return RevisionFailed.model_validate({**common, **told})
         case "excluded":
             return RevisionExcluded.model_validate({**common, "reason": wanted.reason})
+        case "unavailable":
+            return RevisionUnavailable.model_validate({**common, "reason": wanted.reason})
+
+
+def _is_lost(revision: Revision) -> bool:
+    if revision.is_lost is not None:
+        return revision.is_lost
+    return revision.standing is not None and revision.standing.state == "unavailable"
+
+
+def _turn(wanted: Standing, said: Standing | None, after: int) -> tuple[str, ...]:
+    was_lost = said is not None and said.state == "unavailable"
+    return (str(after),) if was_lost or wanted.state == "unavailable" else ()
 
 
 def _hashes(revision: Revision) -> dict[str, str]:

@@ -49,7 +49,8 @@ class Asking:
     """One resource to bring up to its log; `found` are new outcomes of its extractions.
 
     `renewed` are revisions to announce as ready once more, if they are, each with the id of the
-    request that wants it. At the end there is `progress`, or the `error` that kept it from being
+    request that wants it; of the `lost` ones it was seen whether their canonical form is gone. At
+    the end there is `progress`, or the `error` that kept it from being
     made.
     """
 
@@ -57,6 +58,7 @@ class Asking:
     cause: Cause
     found: Mapping[int, Outcome]
     renewed: Mapping[int, str] = field(default_factory=dict[int, str])
+    lost: Mapping[int, bool] = field(default_factory=dict[int, bool])
     progress: Progress | None = None
     error: ChanceryError | None = None
 
@@ -102,6 +104,7 @@ class Announcer:
             await _at_once(self._read(page) for page in pages.values())
             for ref, page in pages.items():
                 page.record_failures(_found(group[ref]))
+                page.note_lost({n: lost for one in group[ref] for n, lost in one.lost.items()})
                 page.renew({n: id_ for one in group[ref] for n, id_ in one.renewed.items()})
             await self._say_everything(pages, group)
             made = {ref: _progress(page) for ref, page in pages.items()}

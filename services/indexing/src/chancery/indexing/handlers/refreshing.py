@@ -1,15 +1,15 @@
 """Indexing again what somebody asks for: recorded at once, carried out in the background.
 
 A refresh never takes away what is there: a revision whose canonical form is in the blob store is
-announced again as it is; only what failed, or whose bytes are gone, is extracted once more. As
-with every announcement the log is read to its end first, so that nothing withdrawn comes back.
+announced again as it is; only what failed, or whose bytes are gone, is extracted once more. Where
+they cannot be made again it is unavailable until they are back (see `recovering`). As with every
+announcement the log is read to its end first, so that nothing withdrawn comes back.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -17,10 +17,11 @@ from typing import TypeVar
 from chancery.events.index_requests import ReconcileSource, RefreshRevision, WorkAccepted
 from chancery.events.requests import Message, Request
 from chancery.indexing.domain.history import ResourceRef
-from chancery.indexing.domain.standing import Extracted, Outcome, Revision
+from chancery.indexing.domain.standing import Revision, form_in_force
 from chancery.indexing.domain.wishes import WHOLE, Wish
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
+from chancery.indexing.handlers.looking import look
 from chancery.indexing.handlers.progress import Asking, Cause, Progress
 from chancery.indexing.ports import Wishes
 from chancery.kernel.errors import ChanceryError, Unavailable
@@ -96,21 +97,17 @@ class Refreshing:
     async def _index_again(self, wish: Wish) -> None:
         cause = Cause(wish.request_id, None, None)
         progress = await self.announcements.announce(Asking(wish.ref, cause, {}))
-        found: Mapping[int, Outcome] = {
-            one.publication.revision: await self.extraction.run(wish.ref, progress.history, one)
-            for one in await self._waiting(wish, progress)
-        }
+        looked = await look(self.extraction, wish.ref, progress.history, _wanted(wish, progress))
         renewed = {} if wish.revision == WHOLE else {wish.revision: wish.request_id}
-        await self.announcements.announce(Asking(wish.ref, cause, found, renewed))
+        asking = Asking(wish.ref, cause, looked.outcomes, renewed, looked.lost)
+        await self.announcements.announce(asking)
 
-    async def _waiting(self, wish: Wish, progress: Progress) -> tuple[Revision, ...]:
-        """Return what has to be extracted: what never was, or the one that is not there."""
-        if wish.revision == WHOLE:
-            return progress.unextracted
-        known = progress.revisions.get(wish.revision)
-        if known is None or progress.history.serving != wish.revision:
-            return ()
-        if known.outcome is not None and isinstance(known.outcome.result, Extracted):
-            is_there = await self.extraction.is_kept(wish.ref, known.outcome.result)
-            return () if is_there else (known,)
-        return (known,)
+
+def _wanted(wish: Wish, progress: Progress) -> tuple[Revision, ...]:
+    """Return what is looked at: the one that serves, of the whole also what was never extracted."""
+    history, serving = progress.history, progress.history.serving
+    serves = progress.revisions.get(serving) if serving is not None else None
+    if wish.revision != WHOLE:
+        return (serves,) if serves is not None and wish.revision == serving else ()
+    has_form = serves is not None and form_in_force(wish.ref, history, serves) is not None
+    return (*progress.unextracted, *((serves,) if serves is not None and has_form else ()))
