@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 from pydantic import JsonValue
@@ -10,6 +11,8 @@ from pydantic import JsonValue
 from chancery.client.knowledge import CorpusRun
 from chancery.client.replies import Answer, RefusedAnswer, SealedAnswer
 from chancery.extract.media import PDF
+from chancery.kernel.canonical import sha256_hex
+from chancery.testkit.waiting import eventually
 from chancery.verify.verify import verify_bundle
 from tests.e2e.handbook import LINE, PAIR, asked, declared, ended
 from tests.e2e.running import System, command
@@ -133,6 +136,39 @@ async def test_coverage_counts_nothing_that_the_asker_may_not_read(world: World)
     assert (own["state"], own["eligible"], own["failed"]) == ("incomplete", 2, 1)
     assert isinstance(own["reasons"], dict)
     assert list(own["reasons"].values()) == [1]
+
+
+@pytest.mark.req("CL-1", "CL-2")
+async def test_a_document_whose_text_is_gone_is_unavailable_until_it_is_back(
+    system: System, world: World
+) -> None:
+    await world.document("law", "The town hall opens at nine in the morning.\n")
+    text = f"The club of {world.id} opens at seven.\n"
+    revision = await world.document("club", text)
+    (lost,) = (system.folder / "blobs").rglob(sha256_hex(text.encode()))
+    question = "When does the town hall open?"
+
+    async def is_(state: str) -> bool:
+        return (await world.desk.status("club", revision)).state == state
+
+    aside = lost.rename(system.folder / "aside")
+    await world.desk.reconcile("club")
+    await eventually(partial(is_, "unavailable"))
+    missing = await world.ask(question)
+    found = await world.reader.workspace(world.id).search(question)
+    aside.rename(lost)
+    await world.desk.refresh("club", revision)
+    await eventually(partial(is_, "ready"))
+    whole = await world.ask(question)
+
+    counts = {"eligible": 2, "ready": 1, "pending": 0, "failed": 0, "unavailable": 1}
+    reasons = {"extraction_missing": 1}
+    assert isinstance(missing, SealedAnswer)
+    assert covered(missing) == {"state": "incomplete", **counts, "reasons": reasons}
+    assert found.coverage.model_dump() == covered(missing)
+    told = covered(whole)
+    assert isinstance(told, dict)
+    assert (told["state"], told["ready"]) == ("complete", 2)
 
 
 @pytest.mark.req("CL-7")
