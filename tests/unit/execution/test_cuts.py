@@ -128,7 +128,7 @@ async def test_a_cut_beyond_the_bound_is_not_kept_but_shared_by_those_who_wait(
 @pytest.mark.req("KO-3")
 @pytest.mark.parametrize(
     "error",
-    [Rejected("it died", code="sql_resources"), Corrupt("no column", code="dataset_unreadable")],
+    [Rejected("too long", code="sql_timeout"), Corrupt("no column", code="dataset_unreadable")],
 )
 async def test_a_cut_that_fails_is_refused_to_those_who_wait_and_made_for_the_next(
     scissors: Scissors, error: ChanceryError
@@ -145,6 +145,26 @@ async def test_a_cut_that_fails_is_refused_to_those_who_wait_and_made_for_the_ne
     assert found == [error] * 3
     assert scissors.begun == 1
     assert await of(cuts, "1") == bytes([1]) * 10
+
+
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize("deaths", [1, 2, 3])
+async def test_a_process_that_dies_fails_its_statement_and_twice_all_who_wait(
+    scissors: Scissors, deaths: int
+) -> None:
+    died = Rejected("it died", code="sql_resources")
+    scissors.failures.extend([died] * deaths)
+    scissors.gate.clear()
+    cuts = Cuts(scissors)
+
+    asked = asyncio.gather(*(of(cuts, "1") for _ in range(4)), return_exceptions=True)
+    await eventually(lambda: scissors.begun == 1)
+    scissors.gate.set()
+    found = await asked
+
+    made = bytes([1]) * 10
+    assert found == ([died, made, made, made] if deaths == 1 else [died] * 4)
+    assert scissors.begun == 2
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,16 @@ TEXTS: Mapping[str, str] = {
 }
 
 
-_OF_THE_GATE = frozenset({"sql_too_complex", "sql_not_bindable", "sql_syntax", "sql_result_type"})
+_OF_THE_GATE = frozenset(
+    {
+        "sql_too_complex",
+        "sql_not_bindable",
+        "sql_syntax",
+        "sql_result_type",
+        "sql_lineage_disagrees",
+        "sql_lineage_unresolved",
+    }
+)
 
 
 def is_of_gate(code: str) -> bool:
@@ -38,7 +47,7 @@ def is_of_gate(code: str) -> bool:
 
     One that was accepted before meets it only where gate or engine changed since.
     """
-    return code in _OF_THE_GATE or code.startswith(("sql_feature_", "sql_lineage_"))
+    return code in _OF_THE_GATE or code.startswith("sql_feature_")
 
 
 def refusal(code: str) -> Rejected:

@@ -18,6 +18,9 @@ from chancery.tabular.schema import TableSchema
 CUTS_BYTES_MAX = 64 * 1024 * 1024
 """The cuts that are kept; that of a million rows in four columns takes about 5 MiB."""
 
+_DIED = "sql_resources"
+"""How a process ends that was killed, or that needed more memory than it may."""
+
 KEPT_S = 600.0
 """How long a cut is kept at most, so that what was erased leaves the memory, too."""
 
@@ -33,6 +36,7 @@ class _Flight:
     waiting: int = 0
     made: bytes | None = None
     failed: Rejected | Corrupt | None = None
+    has_died: bool = False
 
 
 class Cuts:
@@ -66,7 +70,7 @@ class Cuts:
 
         Whoever comes while it is made waits for it, and is refused with it when it cannot be made.
         When its making is given up, or a caller's room or this moment is what it lacks, that is so
-        for the one who made it, and the next one makes it.
+        for the one who made it, and the next one makes it; once so when its process dies.
 
         Raises:
             TooLarge: it takes more than `bytes_max`, or does so together with what is stored.
@@ -109,7 +113,11 @@ class Cuts:
         except TooLarge:
             raise
         except (Rejected, Corrupt) as error:
-            flight.failed = error
+            # A process that dies fails its statement only; when the next one dies too, it is the
+            # snapshot, and those who wait need not find that out one after the other.
+            if error.code != _DIED or flight.has_died:
+                flight.failed = error
+            flight.has_died = True
             raise
 
     def _remembered(self, key: CutKey) -> bytes | None:
