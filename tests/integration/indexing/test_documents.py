@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,8 @@ from chancery.evidence.layout import Layout, rectangles
 from chancery.evidence.manifest import Manifest, check_text
 from chancery.extract.media import DOCX, HTML, PDF, PNG, XLSX
 from chancery.indexing.app import Worker
-from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
-from tests.integration.indexing.harness import Log, Place, open_log, open_worker, running
+from tests.integration.indexing.harness import Log, Place, running
 from tests.unit.extract.files import (
     docx_file,
     lines,
@@ -33,23 +30,6 @@ from tests.unit.extract.files import (
 pytestmark = pytest.mark.integration
 
 _PICTURE = b"\x89PNG\r\n\x1a\n and so on"
-
-
-@pytest.fixture
-def place(nats_url: str, database: Database, tmp_path: Path) -> Place:
-    return Place(nats_url, database, tmp_path)
-
-
-@pytest.fixture
-async def log(place: Place) -> AsyncGenerator[Log]:
-    async with open_log(place) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def worker(log: Log, database: Database) -> AsyncGenerator[Worker]:
-    async with open_worker(log, database) as opened:
-        yield opened
 
 
 @pytest.mark.req("CR-8")

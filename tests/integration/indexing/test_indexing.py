@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -18,28 +16,11 @@ from chancery.indexing.domain.history import ResourceRef
 from chancery.kernel.errors import Corrupt
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
-from tests.integration.indexing.harness import Log, Place, open_log, open_worker, running
+from tests.integration.indexing.harness import Log, Place, running
 
 pytestmark = pytest.mark.integration
 
 _TOTAL = Measure(name="total", aggregate="sum", column="amount")
-
-
-@pytest.fixture
-def place(nats_url: str, database: Database, tmp_path: Path) -> Place:
-    return Place(nats_url, database, tmp_path)
-
-
-@pytest.fixture
-async def log(place: Place) -> AsyncGenerator[Log]:
-    async with open_log(place) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def worker(log: Log, database: Database) -> AsyncGenerator[Worker]:
-    async with open_worker(log, database) as opened:
-        yield opened
 
 
 @pytest.mark.req("EV-6")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -26,8 +24,7 @@ from chancery.indexing.app import Worker
 from chancery.indexing.domain.history import ResourceRef
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.ids import resource_key
-from chancery.testkit.postgres import Database
-from tests.integration.indexing.harness import Log, Place, open_log, open_worker
+from tests.integration.indexing.harness import Log
 
 pytestmark = pytest.mark.integration
 
@@ -37,23 +34,6 @@ ROOT = EvidenceRoot(
     kind="source", key="key-1", id="handbook", revision=2, content_sha256=sha256_hex(b"handbook")
 )
 BODY = "# Refunds\n\n" + "They are paid within 14 days.\n" * 300
-
-
-@pytest.fixture
-def place(nats_url: str, database: Database, tmp_path: Path) -> Place:
-    return Place(nats_url, database, tmp_path)
-
-
-@pytest.fixture
-async def log(place: Place) -> AsyncGenerator[Log]:
-    async with open_log(place) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def worker(log: Log, database: Database) -> AsyncGenerator[Worker]:
-    async with open_worker(log, database) as opened:
-        yield opened
 
 
 def draft(body: str, number: int) -> DraftSaved:

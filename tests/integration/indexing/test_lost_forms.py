@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,29 +16,12 @@ from chancery.kernel.canonical import sha256_hex
 from chancery.store.pool import open_pool
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
-from tests.integration.indexing.harness import Log, Place, open_log, open_worker
+from tests.integration.indexing.harness import Log
 
 pytestmark = pytest.mark.integration
 
 TEXT = b"The town hall opens at nine.\n"
 LOST = "unavailable 1 extraction_missing"
-
-
-@pytest.fixture
-def place(nats_url: str, database: Database, tmp_path: Path) -> Place:
-    return Place(nats_url, database, tmp_path)
-
-
-@pytest.fixture
-async def log(place: Place) -> AsyncGenerator[Log]:
-    async with open_log(place) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def worker(log: Log, database: Database) -> AsyncGenerator[Worker]:
-    async with open_worker(log, database) as opened:
-        yield opened
 
 
 async def lost_after_ready(log: Log, worker: Worker, source_id: str) -> ResourceRef:

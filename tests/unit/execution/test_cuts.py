@@ -64,6 +64,15 @@ async def of(cuts: Cuts, *values: str, tenant: str = "acme", bytes_max: int = RO
     return (await cuts.of(key, SCHEMA, stored, bytes_max=bytes_max)).parquet
 
 
+async def at_once(count: int, cuts: Cuts, scissors: Scissors) -> list[bytes | BaseException]:
+    """Return what so many get who ask for the same cut before the first one is made."""
+    scissors.gate.clear()
+    asked = asyncio.gather(*(of(cuts, "1") for _ in range(count)), return_exceptions=True)
+    await eventually(lambda: scissors.begun == 1)
+    scissors.gate.set()
+    return await asked
+
+
 @pytest.mark.req("CR-27")
 async def test_a_cut_is_made_once_for_a_tenant_and_a_policy(scissors: Scissors) -> None:
     cuts = Cuts(scissors)
@@ -134,13 +143,9 @@ async def test_a_cut_that_fails_is_refused_to_those_who_wait_and_made_for_the_ne
     scissors: Scissors, error: ChanceryError
 ) -> None:
     scissors.failures.append(error)
-    scissors.gate.clear()
     cuts = Cuts(scissors)
 
-    asked = asyncio.gather(*(of(cuts, "1") for _ in range(3)), return_exceptions=True)
-    await eventually(lambda: scissors.begun == 1)
-    scissors.gate.set()
-    found = await asked
+    found = await at_once(3, cuts, scissors)
 
     assert found == [error] * 3
     assert scissors.begun == 1
@@ -154,13 +159,8 @@ async def test_a_process_that_dies_fails_its_statement_and_twice_all_who_wait(
 ) -> None:
     died = Rejected("it died", code="sql_resources")
     scissors.failures.extend([died] * deaths)
-    scissors.gate.clear()
-    cuts = Cuts(scissors)
 
-    asked = asyncio.gather(*(of(cuts, "1") for _ in range(4)), return_exceptions=True)
-    await eventually(lambda: scissors.begun == 1)
-    scissors.gate.set()
-    found = await asked
+    found = await at_once(4, Cuts(scissors), scissors)
 
     made = bytes([1]) * 10
     assert found == ([died, made, made, made] if deaths == 1 else [died] * 4)
@@ -174,13 +174,9 @@ async def test_what_one_caller_lacks_the_next_who_waits_may_have(
     scissors: Scissors, error: ChanceryError
 ) -> None:
     scissors.failures.append(error)
-    scissors.gate.clear()
     cuts = Cuts(scissors)
 
-    asked = asyncio.gather(*(of(cuts, "1") for _ in range(3)), return_exceptions=True)
-    await eventually(lambda: scissors.begun == 1)
-    scissors.gate.set()
-    found = await asked
+    found = await at_once(3, cuts, scissors)
 
     assert found == [error, bytes([1]) * 10, bytes([1]) * 10]
 

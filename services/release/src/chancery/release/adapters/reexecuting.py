@@ -19,12 +19,12 @@ QUERY_S: Final = 60.0
 """An answer waits for 10 s; what examines may wait longer, on a slower machine too."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reexecuting:
     """One pool, started by the first statement, whatever the budgets; use it as `async with`."""
 
     query_s: float = QUERY_S
-    _pools: list[WorkerPool] = field(default_factory=list[WorkerPool])
+    _pool: WorkerPool | None = None
     _opened: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def __aenter__(self) -> Self:
@@ -42,15 +42,15 @@ class Reexecuting:
 
     async def __call__(self, sql: str, table: Restricted, *, bytes_max: int) -> Again:
         """Return the preview, cut to `bytes_max`, and the rows that the statement read."""
-        pool = await self._pool()
+        pool = await self._started()
         preview, rows = await pool.query_with_rows(sql, table, bytes_max=bytes_max)
         if rows is None:
             return Again(preview, None)
         columns = tuple((each.name, each.duckdb_type) for each in rows.schema.columns)
         return Again(preview, RowsRead(table=rows.schema.name, columns=columns, rows=rows.rows))
 
-    async def _pool(self) -> WorkerPool:
-        if not self._pools:
+    async def _started(self) -> WorkerPool:
+        if self._pool is None:
             opening = WorkerPool(Limits(query_s=self.query_s), concurrency=1)
-            self._pools.append(await self._opened.enter_async_context(opening))
-        return self._pools[0]
+            self._pool = await self._opened.enter_async_context(opening)
+        return self._pool
