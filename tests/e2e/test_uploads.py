@@ -16,6 +16,7 @@ from chancery.authority.tokens import build_token, secret_for
 from chancery.client.errors import ProblemError
 from chancery.client.http import Chancery
 from chancery.client.workspace import Table
+from chancery.kernel.canonical import sha256_hex
 from chancery.testkit.waiting import eventually
 from tests.e2e.running import System, command
 from tests.e2e.world import World, send
@@ -123,6 +124,26 @@ async def test_an_upload_sent_again_under_its_key_has_its_first_outcome_and_no_o
     assert first.is_success, first.text
     assert (again.status_code, again.json()) == (first.status_code, first.json())
     assert (other.status_code, other.json()["code"]) == (409, "idempotency_key_reused")
+
+
+@pytest.mark.req("EV-14")
+async def test_a_key_that_was_used_lets_nobody_upload_who_may_no_longer(
+    system: System, world: World
+) -> None:
+    await world.desk.declare_source("s", "S")
+    path = f"/v1/workspaces/{world.id}/sources/s/revisions"
+    headers = {**TEXT, "Idempotency-Key": f"{world.id}-once"}
+    blobs = system.folder / "blobs"
+
+    first = await send(world.publisher, "POST", path, content=b"first", headers=headers)
+    await world.operator.workspace(world.id).remove_member(f"publisher-{world.id}")
+    late = f"A text that only this test has, {world.id}.".encode()
+    refused = await send(world.publisher, "POST", path, content=late, headers=headers)
+
+    assert first.status_code == 202
+    assert refused.status_code == 404
+    assert not list(blobs.rglob(sha256_hex(late)))
+    assert list(blobs.rglob(sha256_hex(b"first")))
 
 
 async def test_a_large_file_is_sent_and_stored_piece_by_piece_and_recognised_again(

@@ -173,6 +173,10 @@ async def test_rows_whose_outcome_could_not_be_told_are_appended_once(edge: Edge
     assert (told.revision, told.changed) == (2, True)
     assert edge.appended() == appended
     assert edge.blobs.stored == stored
+    edge.outcomes.told.clear()  # Forgotten: the same id with other rows is no repeat all the same.
+    more["text"] = "customer,cost\neve,5\n"
+    other = await edge.send(SnapshotSubmitted.TYPE, more, event_id="e3", again=True)
+    assert refusal(other) == ("idempotency_key_reused", "id")
 
 
 @pytest.mark.req("EV-9")

@@ -90,7 +90,8 @@ class Executor:
         """Return how the command ended, or None when the log moved meanwhile."""
         view = await self._view(command, intent)
         earlier = own_records(view, intent)
-        if earlier:
+        # Whether somebody may upload is asked of each body, one that repeats another too.
+        if earlier and not isinstance(intent.body, CheckUpload):
             return Settled(view, earlier, earlier[-1].sequence)
         try:
             changes = command.decide(view, intent)
@@ -98,6 +99,8 @@ class Executor:
             if await self._confirmed(command, intent, view) is None:
                 return None
             raise
+        if earlier:
+            return Settled(view, earlier, earlier[-1].sequence)
         if not changes:
             position = await self._confirmed(command, intent, view)
             return None if position is None else Settled(view, (), position)
@@ -214,7 +217,8 @@ def _evidence(view: View) -> list[AggregateRef]:
 def own_records(view: View, intent: Intent[Message]) -> tuple[Record, ...]:
     """Return the events that the request appended before, in order.
 
-    An upload is permitted before its body has arrived: the command that follows compares it.
+    An upload over HTTP is permitted before its body has arrived: the command that follows compares
+    it. A submission over the bus has its body.
 
     Raises:
         KeyReused: they were appended for a request with another body.
@@ -225,7 +229,7 @@ def own_records(view: View, intent: Intent[Message]) -> tuple[Record, ...]:
         for event_id, record in aggregate.records.items()
     }
     found = tuple(known[each] for each in intent.key.event_ids() if each in known)
-    if isinstance(intent.body, CheckUpload):
+    if isinstance(intent.body, CheckUpload) and intent.claim is not None:
         return found
     if any(each.event.envelope.requestsha256 != intent.key.request_sha256 for each in found):
         raise KeyReused
