@@ -11,7 +11,8 @@ from chancery.evidence.manifest import build_manifest
 from chancery.extract.media import PDF, XLSX
 from chancery.gateway.domain.searches import CELL_CHARACTERS_MAX, HIT_PLACES_MAX
 from chancery.gateway.handlers import searching
-from chancery.kernel.canonical import Json
+from chancery.kernel.canonical import Json, sha256_hex
+from chancery.store.blobs import missing
 from tests.unit.gateway.fakes import World
 
 TEXT = "first line\nsecond line\n" + "1\n" * 150
@@ -84,6 +85,28 @@ async def test_a_hit_of_a_pdf_has_its_page_and_the_lines_that_it_touches(
     found = await _search(World(), PDF, PAGES, (start, end), kind)
 
     assert (found["page"], found["rectangles"], found["cells"]) == (page, places, None)
+
+
+@pytest.mark.parametrize("stored", [None, b"no layout"])
+async def test_a_layout_that_is_lost_or_damaged_costs_the_places_and_not_the_search(
+    stored: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World()
+    get = world.blobs.get
+    lost = sha256_hex(PAGES.to_bytes())
+
+    async def some(tenant: str, sha256: str, *, limit: int) -> bytes:
+        if sha256 != lost:
+            return await get(tenant, sha256, limit=limit)
+        if stored is None:
+            raise missing(sha256)
+        return stored
+
+    monkeypatch.setattr(type(world.blobs), "get", staticmethod(some))
+
+    found = await _search(world, PDF, PAGES, (0, 5), "source")
+
+    assert (found["page"], found["rectangles"], found["excerpt"]) == (1, None, "first")
 
 
 async def test_a_hit_of_a_workbook_has_its_cells_and_long_values_only_in_its_excerpt() -> None:

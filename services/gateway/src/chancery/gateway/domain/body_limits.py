@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 JSON_BYTES_MAX: Final = 1024 * 1024
+UNREAD_BYTES_MAX: Final = 1024
+"""Of a request whose body nothing reads."""
 DRAFT_BYTES_MAX: Final = 2 * 1024 * 1024
 """A draft whose text of 256 KiB has every byte of it escaped."""
+_BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 _STREAMED: Final = re.compile(
     r"/v1/(blobs|files|workspaces/[^/]+/(sources/[^/]+/revisions|datasets/[^/]+/snapshots))"
 )
@@ -32,6 +35,8 @@ class BodyLimits:
 
 def limits_of(method: str, path: str, *, upload_bytes_max: int) -> BodyLimits:
     """Return what a body sent to `path` may be."""
+    if method in _BODILESS:
+        return BodyLimits(UNREAD_BYTES_MAX, any_type=False)
     if method == "POST" and _STREAMED.fullmatch(path):
         return BodyLimits(upload_bytes_max, any_type=True, is_streamed=True)
     if method == "POST" and _BULK.fullmatch(path):

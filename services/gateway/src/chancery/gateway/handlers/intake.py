@@ -98,7 +98,7 @@ class Intake:
             state = scope.setdefault("state", {})
             state["call"], state["arrival"] = call, arrival
             receive = arrival if limits.is_streamed else receive
-            await self._route(scope, receive, _finish(scope, key, send))
+            await self._route(scope, receive, _finish(scope, key, _freeing(held, send)))
 
     def _limits(self, scope: Scope, headers: Headers) -> BodyLimits:
         limits = limits_of(scope["method"], scope["path"], upload_bytes_max=self.upload_bytes_max)
@@ -116,14 +116,14 @@ class Intake:
         if arrival.is_whole:
             return first
         await self.prove(call)
-        await held.enter_async_context(self.room.arriving(call.caller))
-        spool = Spool()
-        held.push_async_callback(spool.close)
-        await spool.write(first)
-        while not arrival.is_whole:
-            await spool.write(await _piece(arrival))
-        await held.enter_async_context(self.room.whole(spool.size))
-        return await spool.read()
+        async with self.room.arriving(call.caller), AsyncExitStack() as opened:
+            spool = Spool()
+            opened.push_async_callback(spool.close)
+            await spool.write(first)
+            while not arrival.is_whole:
+                await spool.write(await _piece(arrival))
+            await held.enter_async_context(self.room.whole(spool.size))
+            return await spool.read()
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request; a bug is answered once, unless the answer has begun already."""
@@ -146,6 +146,16 @@ class Intake:
                 sight.failure = describe(error)
             message = "something went wrong here; the trace id finds it in the logs"
             await problem_response(Internal(message))(scope, receive, send)
+
+
+def _freeing(held: AsyncExitStack, send: Send) -> Send:
+    """Return a `send` that gives the room of the body back once there is something to say."""
+
+    async def freeing(message: Message) -> None:
+        await held.aclose()
+        await send(message)
+
+    return freeing
 
 
 def _see(scope: Scope, caller: Caller) -> None:

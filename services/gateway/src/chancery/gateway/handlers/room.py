@@ -27,6 +27,9 @@ ARRIVING_BYTES: Final = 3 * 1024 * 1024 // 2
 ARRIVING_OF_ONE_MAX: Final = 16
 """How many of them one caller may send, so that others are never kept out by one."""
 
+ARRIVING_OF_TENANT_MAX: Final = 32
+"""How many of them the callers of one tenant may send, so that another tenant has places."""
+
 WAIT_S: Final = 10.0
 """How long a body waits for its room before the request is refused."""
 
@@ -44,6 +47,7 @@ class Room:
     whole_bytes: int = WHOLE_BYTES
     arriving_max: int = ARRIVING_MAX
     of_one_max: int = ARRIVING_OF_ONE_MAX
+    of_tenant_max: int = ARRIVING_OF_TENANT_MAX
     wait_s: float = WAIT_S
     _arriving: Counter[Who] = field(default_factory=Counter[Who])
     _taken: int = 0
@@ -99,9 +103,17 @@ class Room:
 
     async def _wait_for_place(self, who: Who) -> None:
         async with _in_time(self.wait_s):
-            while self.arriving_now >= self.arriving_max or self._arriving[who] >= self.of_one_max:
+            while not self._has_place(who):
                 await self._wait()
             self._arriving[who] += 1
+
+    def _has_place(self, who: Who) -> bool:
+        of_tenant = sum(count for each, count in self._arriving.items() if each[0] == who[0])
+        return (
+            self.arriving_now < self.arriving_max
+            and of_tenant < self.of_tenant_max
+            and self._arriving[who] < self.of_one_max
+        )
 
     async def _wait_for_bytes(self, needed: int) -> None:
         async with _in_time(self.wait_s), self._turn:

@@ -32,7 +32,7 @@ from chancery.gateway.domain.searches import (
 )
 from chancery.gateway.handlers.edge import Context, Here, PathId
 from chancery.gateway.handlers.places import MANIFEST_BYTES_MAX
-from chancery.kernel.errors import NotFound, Unavailable
+from chancery.kernel.errors import Corrupt, NotFound, Unavailable
 from chancery.store.blobs import BlobTooLarge
 
 router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["find"])
@@ -105,9 +105,17 @@ async def _of_revision(
     manifest = await _stored(here, revision.manifest_sha256)
     opened = await asyncio.to_thread(open_revision, revision, text, manifest)
     layout = await _layout(here, opened)
-    return await asyncio.to_thread(
-        lambda: _cut(opened if layout is None else opened.with_layout(layout), hits)
-    )
+    return await asyncio.to_thread(lambda: _cut(_laid_out(opened, layout), hits))
+
+
+def _laid_out(opened: Opened, layout: bytes | None) -> Opened:
+    """Return the text with its places; one whose layout is damaged is quoted without them."""
+    if layout is None:
+        return opened
+    try:
+        return opened.with_layout(layout)
+    except Corrupt:
+        return opened
 
 
 def _cut(opened: Opened, hits: Sequence[SearchHit]) -> list[SearchHitReply]:
@@ -115,12 +123,13 @@ def _cut(opened: Opened, hits: Sequence[SearchHit]) -> list[SearchHitReply]:
 
 
 async def _layout(here: Context, opened: Opened) -> bytes | None:
-    """Return where the pieces of the text stand, unless that would take too long to look up."""
+    """Return where the pieces of the text stand, None when that is lost or takes too long."""
     if opened.layout_sha256 is None:
         return None
+    tenant = here.call.caller.tenant
     try:
-        return await _stored(here, opened.layout_sha256, HIT_LAYOUT_BYTES_MAX)
-    except BlobTooLarge:
+        return await here.edge.blobs.get(tenant, opened.layout_sha256, limit=HIT_LAYOUT_BYTES_MAX)
+    except (BlobTooLarge, NotFound, Corrupt):
         return None
 
 
