@@ -150,6 +150,14 @@ def test_a_file_by_itself_does_not_become_the_revision_of_another_kind_of_file()
     assert place.now("handbook.pdf") == {"handbook.pdf": "handbook"}
 
 
+def test_a_file_whose_rival_is_gone_does_not_take_its_place() -> None:
+    place = _Place()
+    place.before("c d.md", "other.md")
+
+    assert place.now("c-d.md", "other.md") == {"c-d.md": hashed_id("c-d.md"), "other.md": "other"}
+    assert place.owner("c-d") == "c d.md"
+
+
 def test_a_table_in_a_folder_does_not_become_the_snapshot_of_another_one() -> None:
     place = _Place()
     place.before("b/a.csv")

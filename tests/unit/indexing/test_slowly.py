@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
 from chancery.events import authority
 from chancery.indexing.domain.wishes import SlowRevision
+from chancery.indexing.errors import LogMoved
+from chancery.indexing.handlers.slowly import Slowly
+from chancery.kernel.errors import ChanceryError, Corrupt, Unavailable
 from chancery.testkit.waiting import eventually
 from tests.unit.indexing.world import SLOW, SOURCE, World, declared_source
 
@@ -39,6 +43,32 @@ async def test_a_delivery_ends_before_a_document_that_takes_long_is_extracted() 
     await _work(world)
 
     assert world.told() == ["pending 1", "extracted 1", "ready 1"]
+
+
+@pytest.mark.req("EV-6", "EV-7")
+@pytest.mark.parametrize("error", [Unavailable("away"), LogMoved("moved"), Corrupt("unreadable")])
+async def test_what_another_try_may_mend_is_not_forgotten(
+    error: ChanceryError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = await _published()
+    slowly = world.publications.slowly
+    tried: list[SlowRevision] = []
+
+    async def fail(self: Slowly, slow: SlowRevision) -> None:
+        del self
+        tried.append(slow)
+        raise error
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Slowly, "_extract", fail)
+        running = asyncio.wait_for(slowly.run(), 0.2)
+        with suppress(Unavailable, LogMoved, TimeoutError):
+            await running
+
+    assert tried
+    assert world.slow == [SlowRevision(SOURCE, 1)]
+    await _work(world)
+    assert world.told()[-1] == "ready 1"
 
 
 @pytest.mark.req("EV-6")

@@ -224,9 +224,10 @@ class PlainReader:
 
 @dataclass(frozen=True, slots=True)
 class MemorySlowQueue:
-    """The `SlowQueue` in a list."""
+    """The `SlowQueue` in a list; what one of it has taken, another one may take."""
 
     world: World
+    taken: set[SlowRevision] = field(default_factory=set[SlowRevision])
 
     async def record(self, slow: SlowRevision) -> None:
         if slow not in self.world.slow:
@@ -234,13 +235,16 @@ class MemorySlowQueue:
 
     async def take(self, served: Sequence[str]) -> SlowRevision | None:
         del served
-        return self.world.slow[0] if self.world.slow else None
+        found = next((each for each in self.world.slow if each not in self.taken), None)
+        if found is not None:
+            self.taken.add(found)
+        return found
 
     async def end(self, slow: SlowRevision) -> None:
         self.world.slow.remove(slow)
 
     async def give_back(self, slow: SlowRevision) -> None:
-        assert slow in self.world.slow
+        self.taken.remove(slow)
 
 
 @dataclass(frozen=True, slots=True)

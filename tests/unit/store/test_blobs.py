@@ -201,6 +201,16 @@ class TestLocalBlobs(BlobsContract):
 
         assert [path.name for path in partial.iterdir()] == ["new"]
 
+    def test_a_partial_file_that_ends_while_it_is_looked_at_stops_no_start(
+        self, tmp_path: Path
+    ) -> None:
+        partial = tmp_path / ".partial"
+        partial.mkdir()
+        # Listed, and gone by the time that its age is asked for.
+        (partial / "ended").symlink_to(tmp_path / "nowhere")
+
+        assert LocalBlobs.at(tmp_path).root == tmp_path
+
     def test_a_folder_that_cannot_be_made_is_said_so(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
 

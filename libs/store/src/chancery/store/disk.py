@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
@@ -66,5 +67,6 @@ def clear_partial(folder: Path) -> None:
     """Remove the files in `folder` that a crash left there long ago."""
     oldest = SystemClock().now().timestamp() - PARTIAL_AGE_MAX_S
     for partial in folder.iterdir():
-        if partial.stat().st_mtime < oldest:
-            partial.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # Whoever writes it may end meanwhile.
+            if partial.stat().st_mtime < oldest:
+                partial.unlink()

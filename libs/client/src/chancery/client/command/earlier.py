@@ -75,6 +75,7 @@ class _Kept:
             return apart
         is_contested = self.is_alone or len(self.rivals) > 1
         is_taken = is_contested and await self._is_of_another(item)
+        is_taken = is_taken or await self._is_of_a_file_that_is_gone(item)
         return hashed_id(item.name) if is_taken else item.id
 
     async def _was(self, item: Item, identity: str) -> bool:
@@ -89,6 +90,13 @@ class _Kept:
             return False
         titles = {each.title for each in self.rivals} - {item.title}
         return found.title in titles or not await self._is_like(item, found)
+
+    async def _is_of_a_file_that_is_gone(self, item: Item) -> bool:
+        """Tell whether another file had this id, since its own name is spelled so."""
+        found = await self._found(item, item.id)
+        if found is None or found.title == item.title:
+            return False
+        return earlier_ids(found.title)[1] == item.id
 
     async def _is_like(self, item: Item, found: Resource) -> bool:
         """Tell whether what serves is of the file's media type; nothing is like anything."""

@@ -24,7 +24,7 @@ from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.looking import look
 from chancery.indexing.handlers.progress import Asking, Cause, Progress
 from chancery.indexing.ports import Wishes
-from chancery.kernel.errors import ChanceryError, Unavailable
+from chancery.kernel.errors import ChanceryError, Conflict, Unavailable
 from chancery.kernel.ids import derived_id
 
 BodyT = TypeVar("BodyT", bound=Message)
@@ -87,7 +87,7 @@ class Refreshing:
     async def _carry_out(self, wish: Wish) -> None:
         try:
             await self._index_again(wish)
-        except Unavailable:
+        except (Unavailable, Conflict):
             await self.wishes.give_back(wish)
             raise
         except ChanceryError as error:

@@ -17,7 +17,7 @@ from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Asking, Cause
 from chancery.indexing.handlers.refreshing import POLL_S
 from chancery.indexing.ports import SlowQueue
-from chancery.kernel.errors import ChanceryError, Unavailable
+from chancery.kernel.errors import ChanceryError, Conflict, Corrupt, Unavailable
 from chancery.kernel.ids import derived_id
 
 TENANTS_REMEMBERED = 1000
@@ -70,9 +70,13 @@ class Slowly:
     async def _carry_out(self, slow: SlowRevision) -> None:
         try:
             await self._extract(slow)
-        except Unavailable:
+        except (Unavailable, Conflict):
             await self.queue.give_back(slow)
             raise
+        except Corrupt as error:
+            # Another build may read it: it stays here, and is taken again when its time is over.
+            _log.warning("%s %s waits: %s", slow.ref.kind, slow.ref.key, error.code)
+            return
         except ChanceryError as error:
             _log.warning("%s %s was not extracted: %s", slow.ref.kind, slow.ref.key, error.code)
         await self.queue.end(slow)
