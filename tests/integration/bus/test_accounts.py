@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Final
@@ -306,6 +307,13 @@ async def read_up_to(reader: PullReader, after: int, last: int) -> list[int]:
     return got
 
 
+async def pulls_waiting(connection: Connection, consumer: topology.Consumer) -> int:
+    """Return how many pull requests wait, of clients that the server believes to be there."""
+    subject = f"{connection.api_prefix}.CONSUMER.INFO.{consumer.stream}.{consumer.name}"
+    reply = await connection.client.request(subject, b"", timeout=ANSWER_S)
+    return int(json.loads(reply.data)["num_waiting"])
+
+
 async def test_a_message_pulled_for_a_client_that_is_gone_goes_to_the_next_one_at_once(
     nats_access: NatsAccess, logins: Logins
 ) -> None:
@@ -317,6 +325,12 @@ async def test_a_message_pulled_for_a_client_that_is_gone_goes_to_the_next_one_a
         await lost.open()
         await lost.request(5)
         await gone.client.flush()
+        assert await pulls_waiting(logins["release"], consumer) == 1
+
+    async def has_left() -> bool:
+        return await pulls_waiting(logins["release"], consumer) == 0
+
+    await eventually(has_left)
     inbox = PullInbox(logins["release"], consumer.stream, consumer.name)
     await inbox.open()
     await inbox.request(1)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from chancery.authority.names import AggregateRef, source_ref
 from chancery.bus.load import last_sequence
@@ -57,6 +57,7 @@ DELIVERY = Delivery(
     message_id=None,
 )
 
+T = TypeVar("T")
 Strike: TypeAlias = Callable[[], Awaitable[None]]
 Step: TypeAlias = Literal["seal", "disclose", "admit"]
 STEPS: tuple[Step, ...] = ("seal", "disclose", "admit")
@@ -225,7 +226,9 @@ class Rounds:
             selector="extractive",
             selections=(self.world.sources[self.source].quote(QUOTE),),
         )
-        await replace(handler, ending=ending)(event_of(data, subject=run_id), DELIVERY)
+        await self._during_a_pause(
+            replace(handler, ending=ending)(event_of(data, subject=run_id), DELIVERY)
+        )
         assert ambush.strike is None
         releases = self.world.parts.disclosures.discloser.releases
         release = await releases.read(TENANT, run_id, 1)
@@ -240,7 +243,9 @@ class Rounds:
         disclosures = self.world.parts.disclosures
         discloser = replace(disclosures.discloser, gate=self._gate(Ambush(self.revoke)))
         request = request_of("answer", OfRun(run_id=run_id), who=READER)
-        found: Document = await replace(disclosures, discloser=discloser).answer(request)
+        found: Document = await self._during_a_pause(
+            replace(disclosures, discloser=discloser).answer(request)
+        )
         assert found.status in {"sealed", "withheld"}
         return found.status == "sealed"
 
@@ -267,15 +272,24 @@ class Rounds:
 
         requested = await self.world.post(who=READER, sources=(self.source,))
         handler = replace(self.world.parts.admit, gate=self._gate(Ambush(strike)))
-        position = self.world.parts.authority.position
         event = event_of(requested, subject=requested.run_id, actor=READER)
-        async with asyncio.TaskGroup() as tasks, paused_projection(self.world.database):
-            admitting = tasks.create_task(handler(event, DELIVERY))
-            await eventually(lambda: admitting.done() or position.is_awaited)
+        await self._during_a_pause(handler(event, DELIVERY))
         run = await self.world.parts.admit.runs.read(TENANT, requested.run_id)
         assert run is not None
         assert run.state in {"admitted", "refused"}
         return run.state == "admitted"
+
+    async def _during_a_pause(self, step: Coroutine[object, object, T]) -> T:
+        """Take the step with the projection held, until the step has to wait for it.
+
+        A step that waits for nobody is taken before the projection has seen the strike, however
+        fast that is: the control is caught each time, and the protection has its hardest case.
+        """
+        position = self.world.parts.authority.position
+        async with asyncio.TaskGroup() as tasks, paused_projection(self.world.database):
+            taken = tasks.create_task(step)
+            await eventually(lambda: taken.done() or position.is_awaited)
+        return taken.result()
 
     def _gate(self, ambush: Ambush) -> Gate:
         gate = self.world.parts.admit.gate
