@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.kernel.errors import Corrupt, TooLarge, Unavailable
+from chancery.kernel.ids import random_id
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -29,6 +30,9 @@ API_PREFIX: Final = "$JS.API"
 CONNECT_TIMEOUT_S: Final = 5.0
 RECONNECT_WAIT_S: Final = 0.25
 CLOSE_TIMEOUT_S: Final = 5.0
+
+NO_RESPONDERS: Final = "no_responders"
+"""The code of `Unavailable` where nobody listens."""
 
 _ERROR_KEY: Final = b'"error"'
 """Stands in every refusal: the server writes its keys without escapes."""
@@ -138,6 +142,20 @@ class Connection:
         """Hand every message on `subject` to `receive`, one after the other, on core NATS."""
         with translate_errors():
             return await _subscribe(self.client, subject, receive)
+
+    async def settle(self, *, timeout_s: float) -> None:
+        """Return when the server has taken what was sent before, subscriptions among it.
+
+        Raises:
+            Unavailable: it did not say so in time, or the connection is away.
+        """
+        # A request that nobody can answer is refused in its turn. The driver's own `flush` must not
+        # be cut off: its late answer ends the loop that reads.
+        try:
+            await self.request(f"settle.{random_id()}", b"", timeout_s=timeout_s)
+        except Unavailable as error:
+            if error.code != NO_RESPONDERS:
+                raise
 
     async def api(
         self,
@@ -274,7 +292,7 @@ def _raise_translated(error: BaseException) -> None:
             raise TooLarge(message) from error
         case nats.errors.NoRespondersError():
             message = "nothing answers on this subject now"
-            raise Unavailable(message, code="no_responders") from error
+            raise Unavailable(message, code=NO_RESPONDERS) from error
         case TimeoutError() | nats.errors.TimeoutError():
             message = "NATS did not answer in time"
             raise Unavailable(message, code="bus_timeout") from error

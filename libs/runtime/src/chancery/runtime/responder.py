@@ -24,6 +24,7 @@ from chancery.runtime import telemetry
 from chancery.runtime.acking import undecoded
 from chancery.runtime.logging import describe, get_logger
 from chancery.runtime.metrics import Metrics
+from chancery.runtime.opening import Opening
 from chancery.runtime.sentences import first_misfit, sentence_of
 
 if TYPE_CHECKING:
@@ -49,13 +50,17 @@ class InvalidRequest(Rejected):
 
 @dataclass(slots=True)
 class Responder(Generic[BodyT, AnswerT]):
-    """Answers `subject` as a member of the queue group of its service."""
+    """Answers `subject` as a member of the queue group of its service.
+
+    What arrives before the `opening` waits for it: an answer shows that the whole service is up.
+    """
 
     service: str
     subject: str
     body_type: type[BodyT]
     handler: Callable[[Request[BodyT]], Awaitable[AnswerT]]
     metrics: Metrics
+    opening: Opening
     concurrency: int = CONCURRENCY
     running: int = 0
     _subscriber: LogicSubscriber[Any] | None = field(default=None, repr=False)
@@ -105,6 +110,7 @@ class Responder(Generic[BodyT, AnswerT]):
     async def _respond(self, message: NatsMessage) -> None:
         self.running += 1
         try:
+            await self.opening.wait()
             reply = await self.answer(message.body)
             try:
                 with translate_errors():

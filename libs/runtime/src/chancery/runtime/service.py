@@ -38,6 +38,7 @@ from chancery.runtime.health import Readiness, ReadyCheck, management_applicatio
 from chancery.runtime.http import serving
 from chancery.runtime.logging import get_logger
 from chancery.runtime.metrics import Metrics, create_metrics
+from chancery.runtime.opening import Opening
 from chancery.runtime.parked import Keeper
 from chancery.runtime.parked_desk import create_desk
 from chancery.runtime.parked_rows import ParkedRows
@@ -81,6 +82,7 @@ class Service:
     _keepers: list[Keeper] = field(default_factory=list[Keeper])
     _backgrounds: list[Background] = field(default_factory=list[Background])
     _readiness: Readiness = field(default_factory=Readiness)
+    _opening: Opening = field(default_factory=Opening)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _failure: Exception | None = None
 
@@ -103,6 +105,7 @@ class Service:
                 metrics.published.set_function(lambda: connection.published)
                 self._opened = Opened(connection=connection, broker=broker, metrics=metrics)
                 self._readiness.checks["nats"] = self._connection_reason
+                self._readiness.checks["requests"] = _reason_of(self._opening)
                 yield self._opened
         finally:
             await asyncio.to_thread(spans.close)
@@ -169,6 +172,7 @@ class Service:
                 body_type=body_type,
                 handler=handler,
                 metrics=self._require_open().metrics,
+                opening=self._opening,
                 concurrency=concurrency,
             )
         )
@@ -235,7 +239,7 @@ class Service:
         self.responder(command_subject(name, "discard-parked"), DiscardParked, desk.discard)
 
     async def _work(self, opened: Opened) -> None:
-        workers = self._create_workers(opened)
+        workers, bus = self._create_workers(opened), self._require_bus()
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(worker.supervise(opened.broker)) for worker in workers]
             tasks += [group.create_task(self._guard(loop)) for loop in self._backgrounds]
@@ -244,6 +248,7 @@ class Service:
             try:
                 for responder in self._responders:
                     await responder.start(opened.broker)
+                tasks.append(group.create_task(self._opening.open(bus, opened.connection)))
                 _log.info("service is running", port=self.port)
                 await self._stop.wait()
                 await self._drain(workers)
@@ -253,6 +258,7 @@ class Service:
     async def _drain(self, workers: list[Worker]) -> None:
         """Carry out steps 1 and 2 of stopping, within `stop_s`."""
         _log.info("service is stopping")
+        self._opening.close()
         try:
             async with asyncio.timeout(self.settings.stop_s), asyncio.TaskGroup() as group:
                 for worker in workers:
@@ -263,10 +269,10 @@ class Service:
             _log.warning("handlers were cut off", stop_s=self.settings.stop_s)
 
     def _create_workers(self, opened: Opened) -> list[Worker]:
-        assert self._bus is not None
+        bus = self._require_bus()
         workers: list[Worker] = []
         for spec in self._workers:
-            worker = Worker(spec=spec, connection=self._bus, metrics=opened.metrics)
+            worker = Worker(spec=spec, connection=bus, metrics=opened.metrics)
             self._readiness.checks[f"consumer {spec.consumer.name}"] = _reason_of(worker)
             workers.append(worker)
         return workers
@@ -337,6 +343,10 @@ class Service:
         assert self._opened is not None, "register parts inside `async with service.open()`"
         return self._opened
 
+    def _require_bus(self) -> Connection:
+        assert self._bus is not None
+        return self._bus
+
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
     """Cancel, and again after a while: libraries swallow cancellations on Python 3.11."""
@@ -347,7 +357,7 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
         _, waiting = await asyncio.wait(waiting, timeout=CANCEL_AGAIN_S)
 
 
-def _reason_of(part: Worker | Background) -> ReadyCheck:
+def _reason_of(part: Worker | Background | Opening) -> ReadyCheck:
     async def reason() -> str | None:
         return part.reason
 
