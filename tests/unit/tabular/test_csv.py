@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,8 @@ REFUSED = [
     (b" \n\n", "csv_empty"),
     (b"\xef\xbb\xbf", "csv_empty"),
     (b"a,b\n1,\xff\n", "csv_invalid_utf8"),
+    (b"a,b\n1,\xc3", "csv_invalid_utf8"),
+    (b"a\n1,2,3\n\xff", "csv_invalid_utf8"),
     (b"a,b\n1,\x00\n", "csv_nul"),
     (b"\na,b\n1,2\n", "csv_no_header"),
     (b"a;b\n1;2\n", "csv_separator"),
@@ -112,6 +115,38 @@ def test_nothing_appended_leaves_the_bytes_as_they_are() -> None:
     assert append_csv(base, b"a,b\n") == base
     assert append_csv(base, b"a,b\n\n\n") == base
     assert append_csv(b"a,b\n", b"a,b\n3,4\n") == b"a,b\n3,4\n"
+
+
+@given(st.text(st.sampled_from("a\r\n,\u2028"), max_size=12))
+def test_lines_end_where_they_end_in_a_text_that_is_decoded_at_once(text: str) -> None:
+    try:
+        expected = list(csv.reader(io.StringIO(f"a,b\n{text}", newline=""), strict=True))[1:]
+    except csv.Error:
+        expected = []
+    rows = [row for row in expected if row]
+
+    try:
+        found = list(read_rows(f"a,b\n{text}".encode()))
+    except Rejected:
+        return
+
+    assert found == rows
+
+
+@pytest.mark.parametrize("cell", ["abcdefgh", "\u00e4bcdefgh", "\U0001f600bcdefgh"])
+def test_appending_takes_little_more_memory_than_the_result(cell: str) -> None:
+    row = f"1,{cell},{cell}\n".encode()
+    base, more = b"a,b,c\n" + row * 50_000, b"a,b,c\n" + row * 200
+
+    tracemalloc.start()
+    try:
+        joined = append_csv(base, more)
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert joined == base + row * 200
+    assert taken < 2 * len(joined)
 
 
 @pytest.mark.parametrize("more", [b"b,a\n1,2\n", b"a\n1\n", b"A,b\n1,2\n", b"a,b,c\n1,2,3\n"])

@@ -1,10 +1,12 @@
 """Strict CSV (RFC 4180, UTF-8, commas): every doubtful file is refused, no row is repaired.
 
-Refusals name a row or a column by number, never by its content.
+Refusals name a row or a column by number, never by its content. A file is decoded as it is read, so
+that checking one takes no memory beside its bytes, and appending no more than the result.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Iterator
@@ -15,7 +17,8 @@ from chancery.kernel.errors import Rejected, TooLarge
 from chancery.tabular.names import check_names
 
 ROWS_MAX = 1_000_000
-_LINE_ENDS = "\r\n"
+_LINE_ENDS = b"\r\n"
+_PIECE_CHARACTERS = 64 * 1024
 _NO_RECORD: tuple[int, list[str]] = (1, [])
 
 
@@ -33,9 +36,9 @@ def check_csv(data: bytes) -> CsvHeader:
     Raises:
         Rejected: with a code that starts with `csv_`; `TooLarge` where a bound is exceeded.
     """
-    text = _decoded(data)
-    columns = _header(text)
-    return CsvHeader(columns, sum(1 for _ in _rows(text, len(columns))))
+    _check_text(data)
+    columns = _header(data)
+    return CsvHeader(columns, sum(1 for _ in _rows(data, len(columns))))
 
 
 def read_rows(data: bytes) -> Iterator[list[str]]:
@@ -44,8 +47,8 @@ def read_rows(data: bytes) -> Iterator[list[str]]:
     Raises:
         Rejected: as `check_csv`.
     """
-    text = _decoded(data)
-    yield from _rows(text, len(_header(text)))
+    _check_text(data)
+    yield from _rows(data, len(_header(data)))
 
 
 def append_csv(base: bytes, more: bytes) -> bytes:
@@ -57,33 +60,45 @@ def append_csv(base: bytes, more: bytes) -> bytes:
     if check_csv(base).columns != check_csv(more).columns:
         detail = "the first row names other columns, or in another order, than the snapshot has"
         raise _refused(detail, "csv_other_columns")
-    added = _without_header(_decoded(more))
-    joined = f"{_decoded(base).rstrip(_LINE_ENDS)}\n{added}" if added.strip(_LINE_ENDS) else ""
-    return joined.encode() if joined else base
+    added = memoryview(more)[_header_bytes(more) :]
+    if not bytes(added).strip(_LINE_ENDS):
+        return base
+    end = len(base.rstrip(_LINE_ENDS))
+    return b"".join((memoryview(base)[_mark_bytes(base) : end], b"\n", added))
 
 
-def _without_header(text: str) -> str:
-    lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, strict=True)
+def _header_bytes(data: bytes) -> int:
+    """Return how many bytes the mark and the header take, with the end of its last line."""
+    reader = csv.reader(_lines(data), strict=True)
     next(reader)
-    header = list(islice(io.StringIO(text, newline=""), reader.line_num))
-    return text[sum(len(line) for line in header) :]
+    header = islice(_lines(data), reader.line_num)
+    return _mark_bytes(data) + sum(len(line.encode()) for line in header)
 
 
-def _decoded(data: bytes) -> str:
+def _mark_bytes(data: bytes) -> int:
+    return len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+
+
+def _lines(data: bytes) -> io.TextIOWrapper:
+    """Return the lines with their ends, decoded one piece after the other."""
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+
+
+def _check_text(data: bytes) -> None:
     if b"\x00" in data:
         raise _refused("the CSV file holds a NUL byte; remove it", "csv_nul")
+    text, is_blank = _lines(data), True
     try:
-        text = data.decode("utf-8-sig")
+        while piece := text.read(_PIECE_CHARACTERS):
+            is_blank = is_blank and not piece.strip()
     except UnicodeDecodeError as error:
         raise _refused("the CSV file is not valid UTF-8; convert it", "csv_invalid_utf8") from error
-    if not text.strip():
+    if is_blank:
         raise _refused("the CSV file is empty; it needs a header row", "csv_empty")
-    return text
 
 
-def _header(text: str) -> tuple[str, ...]:
-    _, first = next(_records(text), _NO_RECORD)
+def _header(data: bytes) -> tuple[str, ...]:
+    _, first = next(_records(data), _NO_RECORD)
     if not first:
         raise _refused("the CSV file starts with an empty line, not with a header", "csv_no_header")
     if len(first) == 1 and ";" in first[0]:
@@ -93,8 +108,8 @@ def _header(text: str) -> tuple[str, ...]:
     return tuple(first)
 
 
-def _rows(text: str, width: int) -> Iterator[list[str]]:
-    records = _records(text)
+def _rows(data: bytes, width: int) -> Iterator[list[str]]:
+    records = _records(data)
     next(records)
     blank_row = 0
     for count, (number, record) in enumerate(records, start=1):
@@ -110,9 +125,9 @@ def _rows(text: str, width: int) -> Iterator[list[str]]:
         yield record
 
 
-def _records(text: str) -> Iterator[tuple[int, list[str]]]:
+def _records(data: bytes) -> Iterator[tuple[int, list[str]]]:
     """Yield (row number, fields); the header is row 1 and an empty line has no fields."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(_lines(data), strict=True)
     number = 1
     while True:
         try:
