@@ -75,8 +75,8 @@ def test_a_folder_that_may_not_be_written_is_said_so(
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(os, "open", refuse)
-
     refused = pytest.raises(FolderNotUsable, match="permission denied; make it writable")
-    with refused, hold_folder(tmp_path):
-        pass
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", refuse)
+        with refused, hold_folder(tmp_path):
+            pass
