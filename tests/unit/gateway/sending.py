@@ -29,7 +29,9 @@ class Sender:
     taken: int = 0
     sent: list[Message] = field(default_factory=list[Message])
 
-    async def call(self, app: FastAPI, path: str, media_type: str = "text/plain") -> None:
+    async def call(
+        self, app: FastAPI, path: str, media_type: str = "text/plain", *, query: bytes = b""
+    ) -> None:
         """Send the request and keep what comes back."""
         headers = {
             "authorization": f"Bearer {self.token}",
@@ -41,7 +43,7 @@ class Sender:
             "method": "POST",
             "path": path,
             "raw_path": path.encode(),
-            "query_string": b"",
+            "query_string": query,
             "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
         }
         await app(scope, self._receive, self._send)

@@ -151,7 +151,9 @@ async def test_what_cannot_be_appended_to_is_refused_by_its_code(
     monkeypatch.setattr(appending, "APPENDED_BYTES_MAX", len(base) + len(b"id\n2\n"))
     world = World()
     await world.blobs.put("default", base)
-    pinned = PINNED.model_copy(update={"content_sha256": sha256_hex(base), **serving})
+    pinned = PINNED.model_copy(
+        update={"content_sha256": sha256_hex(base), "size_bytes": len(base), **serving}
+    )
     world.owners.answers["query.release.authorise.v1"] = pinned
     permitted = commands.Outcome(sequence=1, changed=False)
     world.owners.answers["query.ingestion.upload-permission.v1"] = permitted

@@ -8,7 +8,7 @@ from typing import Final
 
 from chancery.events import commands, queries
 from chancery.gateway.handlers.edge import Context
-from chancery.gateway.handlers.uploads import Upload, store_upload
+from chancery.gateway.handlers.uploads import Arrived, Upload, store_upload
 from chancery.kernel.errors import Conflict, NotFound, Rejected, TooLarge
 from chancery.tabular.csv import append_csv
 
@@ -20,53 +20,73 @@ _TRIES_MAX: Final = 4
 
 
 async def append_table(
-    here: Context, workspace_id: str, dataset_id: str, upload: Upload
+    arrived: Arrived, workspace_id: str, dataset_id: str
 ) -> commands.PublishedOutcome:
     """Publish the upload as the next snapshot, below the rows of the one that serves.
 
-    The caller has to be permitted before.
+    The caller has to be permitted before. Each try takes the room for both tables at once: who held
+    that of one while waiting for the other's could wait for ever.
 
     Raises:
         Rejected: the bytes are no table, or there is nothing they continue.
         Conflict: others kept publishing in between.
+        BodiesFull: there was no room for both in time.
     """
     for _ in range(_TRIES_MAX - 1):
         try:
-            return await _append(here, workspace_id, dataset_id, upload)
+            return await _append(arrived, workspace_id, dataset_id)
         except Conflict as error:
             if error.code != "snapshot_moved":
                 raise
-    return await _append(here, workspace_id, dataset_id, upload)
+    return await _append(arrived, workspace_id, dataset_id)
 
 
 async def _append(
-    here: Context, workspace_id: str, dataset_id: str, upload: Upload
+    arrived: Arrived, workspace_id: str, dataset_id: str
 ) -> commands.PublishedOutcome:
+    here = arrived.here
     question = queries.OfResource(workspace_id=workspace_id, kind="dataset", resource_id=dataset_id)
     try:
         base = await here.query("release", "authorise", question, queries.PinnedRevision)
     except NotFound as error:
         if error.code != "revision_not_found":
             raise
-        return await _publish(here, workspace_id, dataset_id, upload, after=0)
-    joined = await _joined(here, base, upload)
-    return await _publish(here, workspace_id, dataset_id, joined, after=base.revision)
+        async with arrived.in_memory() as upload:
+            return await _publish(here, workspace_id, dataset_id, upload, after=0)
+    _check_base(base)
+    async with arrived.in_memory(beside_bytes=base.size_bytes) as upload:
+        joined = await _joined(here, base, upload)
+        return await _publish(here, workspace_id, dataset_id, joined, after=base.revision)
 
 
-async def _joined(here: Context, base: queries.PinnedRevision, upload: Upload) -> Upload:
-    if (base.media_type, upload.media_type) != (CSV_TYPE, CSV_TYPE):
-        message = "only CSV is appended, and only to CSV; publish all rows as one file instead"
-        raise Rejected(message, field="mode", code="append_not_csv")
+def _check_base(base: queries.PinnedRevision) -> None:
+    if base.media_type != CSV_TYPE:
+        raise _not_csv()
     if base.state == "excluded":
         message = "the dataset is withdrawn; publish the whole table instead"
         raise Rejected(message, field="mode", code="append_to_withdrawn")
+    _check_size(base.size_bytes)
+
+
+async def _joined(here: Context, base: queries.PinnedRevision, upload: Upload) -> Upload:
+    if upload.media_type != CSV_TYPE:
+        raise _not_csv()
+    _check_size(base.size_bytes + len(upload.data))
     tenant = here.call.caller.tenant
-    known = await here.edge.blobs.get(tenant, base.content_sha256, limit=APPENDED_BYTES_MAX)
-    if len(known) + len(upload.data) > APPENDED_BYTES_MAX:
-        message = f"the table would be longer than {APPENDED_BYTES_MAX:,} bytes; publish Parquet"
-        raise TooLarge(message, field="snapshot", code="append_too_large")
+    known = await here.edge.blobs.get(tenant, base.content_sha256, limit=base.size_bytes)
     data = await asyncio.to_thread(append_csv, known, upload.data)
     return replace(upload, data=data)
+
+
+def _not_csv() -> Rejected:
+    message = "only CSV is appended, and only to CSV; publish all rows as one file instead"
+    return Rejected(message, field="mode", code="append_not_csv")
+
+
+def _check_size(size_bytes: int) -> None:
+    if size_bytes > APPENDED_BYTES_MAX:
+        message = f"the table would be longer than {APPENDED_BYTES_MAX:,} bytes; publish Parquet"
+        raise TooLarge(message, field="snapshot", code="append_too_large")
 
 
 async def _publish(

@@ -20,7 +20,7 @@ from chancery.gateway.errors import SnapshotFailed, snapshot_failed
 from chancery.gateway.handlers.appending import append_table
 from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
 from chancery.gateway.handlers.leaving import answered
-from chancery.gateway.handlers.uploads import Target, permit_upload, reading_upload, receive_upload
+from chancery.gateway.handlers.uploads import Target, arriving_upload, permit_upload, receive_upload
 from chancery.kernel.errors import NotFound
 from chancery.tabular.formats import XLSX_TYPE
 
@@ -162,8 +162,8 @@ async def _append(
     request: Request, here: Context, workspace_id: str, dataset_id: str
 ) -> commands.PublishedOutcome:
     await permit_upload(here, workspace_id, "dataset", dataset_id)
-    async with reading_upload(request, here) as (read, upload):
-        return await append_table(read, workspace_id, dataset_id, upload)
+    async with arriving_upload(request, here) as arrived:
+        return await append_table(arrived, workspace_id, dataset_id)
 
 
 async def _authorised(

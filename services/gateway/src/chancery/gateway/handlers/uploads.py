@@ -62,6 +62,27 @@ class Stored:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An upload that waits in a file, and the context of the call that has brought all of it."""
+
+    here: Context
+    media_type: str
+    spool: Spool
+
+    @asynccontextmanager
+    async def in_memory(self, *, beside_bytes: int = 0) -> AsyncGenerator[Upload]:
+        """Give the upload to the block, with room in memory for so many bytes beside it.
+
+        Raises:
+            BodiesFull: when there was no room in time.
+            Rejected: when the body has none of the forms of an upload.
+        """
+        async with self.here.edge.room.whole(self.spool.size + beside_bytes):
+            data = await self.spool.read()
+            yield _from_json(data) if self.media_type == JSON else Upload(self.media_type, data)
+
+
 async def receive_upload(request: Request, here: Context, target: Target) -> Stored:
     """Store the upload in a raw body, a multipart file, or JSON `{media_type, text}`.
 
@@ -98,15 +119,19 @@ async def reading_upload(request: Request, here: Context) -> AsyncGenerator[tupl
     Raises:
         Rejected: when the body has none of the forms of an upload.
     """
+    async with arriving_upload(request, here) as arrived, arrived.in_memory() as upload:
+        yield arrived.here, upload
+
+
+@asynccontextmanager
+async def arriving_upload(request: Request, here: Context) -> AsyncGenerator[Arrived]:
+    """Give the upload to the block once all of it is in a file; otherwise as `reading_upload`."""
     media_type = _media_type(request)
-    room, spool = here.edge.room, Spool()
+    spool = Spool()
     try:
-        async with room.arriving(here.call.caller):
+        async with here.edge.room.arriving(here.call.caller):
             media_type = await _receive(request, media_type, spool)
-            async with room.whole(spool.size):
-                data = await spool.read()
-                upload = _from_json(data) if media_type == JSON else Upload(media_type, data)
-                yield received(request, here), upload
+            yield Arrived(received(request, here), media_type, spool)
     finally:
         await spool.close()
 

@@ -28,6 +28,7 @@ class SnapshotBase(Message):
     published: PublishedOutcome | None = None
     snapshot: int = 0
     content_sha256: str | None = None
+    size_bytes: int = 0
     media_type: str | None = None
     is_withdrawn: bool = False
 
@@ -44,7 +45,7 @@ def continued(base: SnapshotBase, media_type: str) -> Base | None:
     """Return what a file of this type continues, None when there is nothing yet.
 
     Raises:
-        InvalidSubmission: with code `append_not_csv` or `append_to_withdrawn`.
+        InvalidSubmission: with code `append_not_csv`, `append_to_withdrawn` or `append_too_large`.
     """
     if media_type != CSV_TYPE or base.media_type not in {None, CSV_TYPE}:
         message = "only CSV is appended, and only to CSV; publish all rows as one file instead"
@@ -52,6 +53,7 @@ def continued(base: SnapshotBase, media_type: str) -> Base | None:
     if base.is_withdrawn:
         message = "the dataset is withdrawn; publish the whole table instead"
         raise InvalidSubmission(message, field=_MODE, code="append_to_withdrawn")
+    check_size(base.size_bytes)
     return None if base.content_sha256 is None else Base(base.snapshot, base.content_sha256)
 
 
@@ -77,6 +79,7 @@ def _report(settled: Settled, intent: Intent[CheckUpload]) -> SnapshotBase:
     return SnapshotBase(
         snapshot=len(dataset.revisions),
         content_sha256=newest.content_sha256,
+        size_bytes=newest.size_bytes,
         media_type=newest.media_type,
         is_withdrawn=dataset.withdrawn,
     )
