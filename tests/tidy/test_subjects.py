@@ -16,6 +16,7 @@ from tests.tidy.tree import findings, production
         'x = f"run.{tenant}.{run}.requested"',
         'x = f"cut.{tenant}"',
         'x = f"intake-outcome.{tenant}.{event}"',
+        'x = f"own-outcome.{tenant}.{principal}.{event}"',
         'x = "query.release.authorise.v1"',
     ],
 )

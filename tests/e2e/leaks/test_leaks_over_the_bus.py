@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -13,15 +12,15 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from chancery.bus.accounts import SERVICE_API_PREFIX
 from chancery.bus.connection import Connection
 from chancery.client.http import Chancery
-from chancery.embedded.producers import Invitation, add_producer
 from chancery.events.intake import (
     MODELS,
     DatasetSubmitted,
     DocumentSubmitted,
     DraftSubmitted,
+    FileDeletionSubmitted,
+    FileSubmitted,
     IntakeAccepted,
     IntakeRejected,
     PublicationSubmitted,
@@ -31,67 +30,23 @@ from chancery.events.intake import (
     SourceSubmitted,
     WithdrawalSubmitted,
 )
-from chancery.events.topology import OUTCOMES, intake_subject, outcome_subject
+from chancery.events.topology import intake_subject, outcome_subject, own_outcome_subject
 from chancery.kernel.canonical import sha256_hex
-from chancery.kernel.ids import random_id
 from chancery.testkit.waiting import eventually
 from tests.e2e.leaks.attempts import Ids, Sent
 from tests.e2e.leaks.building import invite
 from tests.e2e.leaks.people import Person, Scene
 from tests.e2e.leaks.trying import marks_in, send
+from tests.e2e.producing import TENANT, invited, producer, submitted
 from tests.e2e.running import System
 
-TENANT = "default"
 NO_HASH = {"content_sha256": "0" * 64}
+EVERYTHING = (
+    ">",
+    *(f"{first}.>" for first in ("intake", "intake-outcome", "own-outcome", "told")),
+    *("authority.>", "_INBOX.>"),
+)
 UPLOAD = b"The uploaded pump stands in the hall.\n"
-
-
-async def invited(system: System, person: Person) -> Invitation:
-    """Return a login of a principal as a producer."""
-    folder = system.folder
-    return await add_producer(
-        folder / "nats", run=folder / "run", tenant=TENANT, principal=person.name
-    )
-
-
-@asynccontextmanager
-async def producer(invitation: Invitation) -> AsyncGenerator[Client]:
-    """Yield a producer's connection; what it may not do fails without a word here."""
-    refused: list[str] = []
-
-    async def note(error: Exception) -> None:
-        refused.append(str(error))
-
-    client = Client()
-    try:
-        await client.connect(
-            invitation.url,
-            inbox_prefix=invitation.inbox_prefix.encode(),
-            error_cb=note,
-            allow_reconnect=False,
-        )
-        yield client
-    finally:
-        await client.close()
-
-
-async def submitted(
-    client: Client, person: Person, kind: str, data: Mapping[str, object]
-) -> dict[str, Any]:
-    """Submit and return what became of it."""
-    event_id = random_id()
-    event = {"specversion": "1.0", "id": event_id, "source": "/x", "type": kind, "data": data}
-    subject = intake_subject(TENANT, person.name, kind)
-    await client.request(subject, json.dumps(event).encode(), timeout=20)
-    asked = f"{SERVICE_API_PREFIX}.DIRECT.GET.{OUTCOMES}.{outcome_subject(TENANT, event_id)}"
-
-    async def found() -> dict[str, Any] | None:
-        reply = await client.request(asked, b"", timeout=20)
-        return json.loads(reply.data) if reply.data else None
-
-    told = await eventually(found, within_s=30)
-    assert told is not None
-    return told
 
 
 def submissions(ids: Ids) -> list[tuple[str, dict[str, object]]]:
@@ -103,7 +58,7 @@ def submissions(ids: Ids) -> list[tuple[str, dict[str, object]]]:
     plain, csv = {"media_type": "text/plain"}, {"media_type": "text/csv"}
     return [
         (RevisionSubmitted.TYPE, {**source, **plain, "text": "Any text.\n"}),
-        (RevisionSubmitted.TYPE, {**source, **plain, "content_sha256": "0" * 64}),
+        (RevisionSubmitted.TYPE, {**source, **plain, **NO_HASH}),
         (DocumentSubmitted.TYPE, {**source, **plain, "text": "Any text.\n"}),
         (SnapshotSubmitted.TYPE, {**dataset, **csv, "text": "a,b\n1,2\n"}),
         (SnapshotSubmitted.TYPE, {**dataset, **csv, "text": "a,b\n1,2\n", "mode": "append"}),
@@ -113,6 +68,8 @@ def submissions(ids: Ids) -> list[tuple[str, dict[str, object]]]:
             (ResourceWithdrawalSubmitted.TYPE, {**place, "kind": kind, "resource_id": ids[kind]})
             for kind in ("source", "dataset", "item")
         ),
+        (FileSubmitted.TYPE, {**plain, **NO_HASH}),
+        (FileDeletionSubmitted.TYPE, {"file_id": ids["file"]}),
     ]
 
 
@@ -141,7 +98,7 @@ async def test_a_submission_about_what_is_foreign_is_told_as_one_about_nothing(
     attacker = scene.named(12)
     marks = scene.foreign_marks(attacker)
 
-    async with producer(await invited(system, attacker)) as client:
+    async with producer(await invited(system, attacker.name)) as client:
         for owner in (scene.named(number) for number in (11, 10, 16)):
             here = {"ws": owner.ids["ws"]} if owner.part.place == "hall" else {}
             missing = submissions({**scene.unknown, **here})
@@ -158,7 +115,7 @@ async def all_submitted(
     client: Client, person: Person, events: Sequence[tuple[str, dict[str, object]]]
 ) -> list[dict[str, Any]]:
     """Submit one after the other and return what became of each."""
-    return [await submitted(client, person, kind, data) for kind, data in events]
+    return [await submitted(client, person.name, kind, data) for kind, data in events]
 
 
 @pytest.mark.req("CR-7")
@@ -176,14 +133,21 @@ async def test_a_hash_gives_nobody_the_upload_of_another(
     published = next(mark for mark in sorted(scene.named(11).marks) if len(mark) == 64)
     hashes = (sha256_hex(UPLOAD), published, "0" * 64)
 
-    async with producer(await invited(system, attacker)) as client:
+    async with producer(await invited(system, attacker.name)) as client:
         told = [await published_as(client, attacker, sha256) for sha256 in hashes]
-    async with producer(await invited(system, owner)) as client:
+        kept = [await kept_as(client, attacker, sha256) for sha256 in hashes]
+    async with producer(await invited(system, owner.name)) as client:
         mine = await published_as(client, owner, sha256_hex(UPLOAD))
+        again = await send(
+            http, owner.token, "POST", "/v1/blobs", sent=Sent(content=UPLOAD, headers=headers)
+        )
+        own = await kept_as(client, owner, sha256_hex(UPLOAD))
 
-    assert [verdict(each) for each in told] == [verdict(told[0])] * len(hashes)
-    assert told[0]["data"]["code"] == "blob_not_found"
-    assert mine["type"] == IntakeAccepted.TYPE
+    for each in (told, kept):
+        assert [verdict(one) for one in each] == [verdict(each[0])] * len(hashes)
+        assert each[0]["data"]["code"] == "blob_not_found"
+    assert again.status == 201
+    assert mine["type"] == own["type"] == IntakeAccepted.TYPE
 
 
 async def published_as(client: Client, person: Person, sha256: str) -> dict[str, Any]:
@@ -194,7 +158,13 @@ async def published_as(client: Client, person: Person, sha256: str) -> dict[str,
         "media_type": "text/plain",
         "content_sha256": sha256,
     }
-    return await submitted(client, person, RevisionSubmitted.TYPE, data)
+    return await submitted(client, person.name, RevisionSubmitted.TYPE, data)
+
+
+async def kept_as(client: Client, person: Person, sha256: str) -> dict[str, Any]:
+    """Submit a hash as a private file of one's own."""
+    data = {"media_type": "text/plain", "content_sha256": sha256}
+    return await submitted(client, person.name, FileSubmitted.TYPE, data)
 
 
 def verdict(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,9 +186,10 @@ async def test_a_producer_neither_sends_for_others_nor_hears_what_they_send(
     async def be_told(message: Msg) -> None:
         outcomes.append(message.data.decode())
 
-    mine, theirs = await invited(system, attacker), await invited(system, owner)
+    mine, theirs = await invited(system, attacker.name), await invited(system, owner.name)
     async with producer(mine) as client, producer(theirs) as victim:
-        for pattern in (">", "intake.>", "intake-outcome.>", "told.>", "authority.>", "_INBOX.>"):
+        own = own_outcome_subject(TENANT, owner.name, "*")
+        for pattern in (*EVERYTHING, own):
             await Connection(client).subscribe(pattern, hear)
         await Connection(client).subscribe(outcome_subject(TENANT, "*"), be_told)
         await client.flush()
@@ -226,14 +197,20 @@ async def test_a_producer_neither_sends_for_others_nor_hears_what_they_send(
         subject = intake_subject(TENANT, owner.name, WithdrawalSubmitted.TYPE)
         with pytest.raises(nats.errors.TimeoutError):
             await client.request(subject, json.dumps(stolen).encode(), timeout=0.5)
+        letter = {"media_type": "text/plain", "text": f"The {owner.flavours['letter']} pump.\n"}
+        file = await submitted(victim, owner.name, FileSubmitted.TYPE, letter)
+        deletion = {"file_id": file["data"]["file_id"]}
+        gone = await submitted(victim, owner.name, FileDeletionSubmitted.TYPE, deletion)
         title = {**stolen, "title": f"On {owner.flavours['title']}", "visibility": "restricted"}
-        told = await submitted(victim, owner, SourceSubmitted.TYPE, title)
+        told = await submitted(victim, owner.name, SourceSubmitted.TYPE, title)
         assert await eventually(lambda: bool(outcomes), within_s=20)
 
-    assert told["type"] == IntakeAccepted.TYPE
+    assert [each["type"] for each in (told, file, gone)] == [IntakeAccepted.TYPE] * 3
     assert heard == []
-    # Producers of a tenant hear that others have submitted: by whom, and nothing of what.
-    planted = {*owner.flavours.values(), owner.ids["source"], owner.ids["ws"]}
+    # Producers of a tenant hear that others have submitted: by whom, and nothing of what; of a
+    # private file they do not even hear that.
+    planted = {*owner.flavours.values(), owner.ids["source"], owner.ids["ws"], "file-"}
+    planted |= {file["data"]["file_id"], file["data"]["content_sha256"], file["id"]}
     assert marks_in("".join(outcomes), planted) == []
     desk = operator.acting_with(owner.token).workspace(owner.ids["ws"])
     assert (await desk.source(owner.ids["source"])).withdrawn is False

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
-from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import nats.errors
 import pytest
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from chancery.bus.accounts import SERVICE_API_PREFIX
 from chancery.bus.connection import Connection, connect
 from chancery.bus.load import last_sequence, read_subject
-from chancery.bus.request import ask
 from chancery.embedded.producers import Invitation, add_producer
-from chancery.events import commands
 from chancery.events.intake import (
     DatasetSubmitted,
     DraftSubmitted,
@@ -32,104 +24,32 @@ from chancery.events.intake import (
     SnapshotSubmitted,
     SourceSubmitted,
 )
-from chancery.events.requests import Message, Request
 from chancery.events.topology import (
     AUTHORITY,
     INTAKE,
     OUTCOMES,
     STREAMS,
-    command_subject,
     intake_subject,
     outcome_subject,
+    own_outcome_subject,
 )
 from chancery.kernel.canonical import sha256_hex
-from chancery.kernel.ids import random_id
 from chancery.store.blobs import open_blobs, upload_place
 from chancery.testkit.nats import NatsAccess
 from chancery.testkit.waiting import WITHIN_S, eventually
-from tests.integration.ingestion.harness import ADMIN, TOKEN_KEY
+from tests.integration.ingestion.submitting import (
+    TENANT,
+    client_of,
+    event_of,
+    outcome,
+    submit,
+    who_holds,
+)
 
 pytestmark = pytest.mark.integration
 
-TENANT = "default"
 TEXT = "Reviews are owned by the platform team, says the edge."
 ITEM = {"kind": "item", "resource_id": "i1"}
-
-
-@pytest.fixture
-def ingestion(nats_access: NatsAccess, tmp_path: Path) -> Generator[None]:
-    """Run ingestion as a process with its own login."""
-    environment = {
-        **os.environ,
-        "CHANCERY_NATS_URL": nats_access.service_urls["ingestion"],
-        "CHANCERY_NATS_API_PREFIX": nats_access.api_prefix,
-        "CHANCERY_DATA_DIR": str(tmp_path),
-        "CHANCERY_BLOBS_URL": (tmp_path / "blobs").as_uri(),
-        "CHANCERY_TOKEN_KEY": TOKEN_KEY.decode(),
-    }
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "chancery.ingestion"], env=environment, stderr=log
-        )
-        try:
-            yield
-        finally:
-            process.kill()
-            process.wait(10)
-
-
-async def command(access: NatsAccess, verb: str, body: Message) -> None:
-    """Send a command of the operator from the gateway's account, once ingestion answers."""
-    request = Request[type(body)](
-        caller=ADMIN,
-        route=verb,
-        idempotency_key=random_id(),
-        request_sha256="0" * 64,
-        body=body,
-    )
-
-    async def sent() -> bool:
-        try:
-            await ask(
-                gateway, command_subject("ingestion", verb), request, commands.Outcome, timeout_s=20
-            )
-        except Exception:  # noqa: BLE001 - it has not started yet.
-            return False
-        return True
-
-    async with connect(
-        access.service_urls["gateway"], name="tests", api_prefix=access.api_prefix
-    ) as gateway:
-        assert await eventually(sent, within_s=20)
-
-
-@pytest.fixture
-async def desk(nats_access: NatsAccess, nats_folder: Path, ingestion: None) -> Invitation:
-    """Return the login of a producer who is a publisher of the workspace ws."""
-    del ingestion
-    workspace = commands.CreateWorkspace(workspace_id="ws", title="Works")
-    await command(nats_access, "create-workspace", workspace)
-    member = commands.AddMember(workspace_id="ws", principal="desk", role="publisher")
-    await command(nats_access, "add-member", member)
-    return await add_producer(nats_folder, run=nats_folder, tenant=TENANT, principal="desk")
-
-
-@asynccontextmanager
-async def client_of(invitation: Invitation, errors: list[str]) -> AsyncGenerator[Client]:
-    async def note(error: Exception) -> None:
-        errors.append(str(error))
-
-    client = Client()
-    try:
-        await client.connect(
-            invitation.url,
-            inbox_prefix=invitation.inbox_prefix.encode(),
-            error_cb=note,
-            allow_reconnect=False,
-        )
-        yield client
-    finally:
-        await client.close()
 
 
 def source_event(event_id: str = "e1", **data: object) -> dict[str, Any]:
@@ -140,30 +60,6 @@ def source_event(event_id: str = "e1", **data: object) -> dict[str, Any]:
         "type": SourceSubmitted.TYPE,
         "data": {"workspace_id": "ws", "source_id": "s1", "title": "Handbook", **data},
     }
-
-
-def event_of(event_id: str, type_: str, data: Mapping[str, object]) -> dict[str, Any]:
-    return {"specversion": "1.0", "id": event_id, "source": "/desk", "type": type_, "data": data}
-
-
-async def submit(client: Client, event: Mapping[str, Any], principal: str = "desk") -> int:
-    """Publish with an acknowledgement and return the sequence."""
-    subject = intake_subject(TENANT, principal, event["type"])
-    reply = await client.request(subject, json.dumps(event).encode(), timeout=20)
-    return json.loads(reply.data)["seq"]
-
-
-async def outcome(client: Client, event_id: str) -> dict[str, Any]:
-    """Ask for the outcome until it is there."""
-    subject = f"{SERVICE_API_PREFIX}.DIRECT.GET.{OUTCOMES}.{outcome_subject(TENANT, event_id)}"
-
-    async def found() -> dict[str, Any] | None:
-        reply = await client.request(subject, b"", timeout=5)
-        return json.loads(reply.data) if reply.data else None
-
-    told = await eventually(found, within_s=20)
-    assert told is not None
-    return told
 
 
 @pytest.mark.req("EV-9")
@@ -204,17 +100,6 @@ async def test_a_service_submits_with_its_own_user_and_reads_what_became_of_it(
     ]
     assert await who_holds(nats_access, TEXT.encode()) == {INTAKE}
     assert errors == []
-
-
-async def who_holds(access: NatsAccess, text: bytes) -> set[str]:
-    """Return the streams that hold the text anywhere."""
-    async with connect(access.url, name="tests") as admin:
-        return {
-            stream.name
-            for stream in STREAMS
-            for payload in [each.payload async for each in read_subject(admin, stream.name, ">")]
-            if text in payload
-        }
 
 
 @pytest.mark.req("EV-9")
@@ -267,7 +152,7 @@ async def test_a_service_submits_a_dataset_and_an_item_to_their_end(
 
 def foreign_subjects() -> list[str]:
     """Return subjects that no producer may reach."""
-    direct = f"{SERVICE_API_PREFIX}.DIRECT.GET.{OUTCOMES}.{outcome_subject('other', 'e1')}"
+    direct = f"{SERVICE_API_PREFIX}.DIRECT.GET.{OUTCOMES}"
     return [
         intake_subject("other", "desk", SourceSubmitted.TYPE),
         intake_subject(TENANT, "admin", SourceSubmitted.TYPE),
@@ -276,7 +161,9 @@ def foreign_subjects() -> list[str]:
         "fence",
         "command.ingestion.create-workspace.v1",
         outcome_subject(TENANT, "e1"),
-        direct,
+        own_outcome_subject(TENANT, "desk", "e1"),
+        f"{direct}.{outcome_subject('other', 'e1')}",
+        f"{direct}.{own_outcome_subject(TENANT, 'admin', 'e1')}",
         f"{SERVICE_API_PREFIX}.STREAM.MSG.GET.{INTAKE}",
         f"$JS.API.STREAM.MSG.GET.{INTAKE}",
         f"$JS.API.STREAM.PURGE.{INTAKE}",
@@ -301,7 +188,8 @@ async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
         before = {each.name: (await last_sequence(admin, each.name)).last for each in STREAMS}
         for subject in foreign:
             await client.publish(subject, b"{}")
-        for pattern in ("_INBOX.>", outcome_subject("other", "*"), ">"):
+        others = (outcome_subject("other", "*"), own_outcome_subject(TENANT, "*", "*"))
+        for pattern in ("_INBOX.>", *others, ">"):
             await Connection(client).subscribe(pattern, overhear)
         own = intake_subject(TENANT, "desk", SourceSubmitted.TYPE)
         for target in foreign:
@@ -322,7 +210,7 @@ async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
     assert overheard == []
     assert subjects == {own}
     assert after == {**before, INTAKE: count, OUTCOMES: before[OUTCOMES] + len(foreign)}
-    assert await eventually(lambda: len(errors) >= len(foreign) + 3)
+    assert await eventually(lambda: len(errors) >= len(foreign) + 4)
     assert all("permissions violation" in error for error in errors)
 
 

@@ -59,7 +59,8 @@ class MemoryOutcomes:
         if outcome.id not in {each.id for each in self.told}:
             self.told.append(outcome)
 
-    async def accepted(self, tenant: str, event_id: str) -> tuple[Event, ...]:
+    async def accepted(self, tenant: str, principal: str, event_id: str) -> tuple[Event, ...]:
+        del principal
         return tuple(
             each
             for each in self.told

@@ -15,6 +15,8 @@ from chancery.events.intake import (
     DatasetSubmitted,
     DocumentSubmitted,
     DraftSubmitted,
+    FileDeletionSubmitted,
+    FileSubmitted,
     IntakeAccepted,
     IntakeRejected,
     PublicationSubmitted,
@@ -60,6 +62,11 @@ PUBLICATION: Mapping[str, Any] = {
     "draft_id": "first",
     "content_sha256": sha256_hex(str(DRAFT["text"]).encode()),
 }
+FILE: Mapping[str, Any] = {
+    "title": "Minutes",
+    "media_type": "text/plain",
+    "text": "The board meets on Tuesdays.",
+}
 PDF = b"%PDF-1.4 text %%EOF"
 
 
@@ -101,6 +108,8 @@ def refusal(event: Event) -> tuple[str, str | None]:
             ResourceWithdrawalSubmitted.TYPE,
             {"workspace_id": "ws", "kind": "item", "resource_id": "i1"},
         ),
+        (FileSubmitted.TYPE, FILE),
+        (FileDeletionSubmitted.TYPE, {"file_id": "f1"}),
     ],
 )
 def test_both_modes_say_the_same_of_every_kind(type_: str, data: Mapping[str, Any]) -> None:

@@ -166,8 +166,16 @@ def _of_edge() -> Iterator[Access]:
         yield _api(f"DIRECT.GET.{topology.OUTCOMES}.{subject}", EDGE)
     # What crosses one border as a request is not handed on across another, but what the stream
     # republishes is.
-    told = f"{topology.TOLD_SUBJECT.removesuffix('>')}*.*"
-    yield Access("stream", LOG, told, (EDGE,), topology.outcome_subject("$1", "$2"))
+    yield _told(topology.outcome_subject("*", "*"), topology.outcome_subject("$1", "$2"))
+    yield _told(
+        topology.own_outcome_subject("*", "*", "*"),
+        topology.own_outcome_subject("$1", "$2", "$3"),
+    )
+
+
+def _told(subject: str, alias: str) -> Access:
+    told = f"{topology.TOLD_SUBJECT.removesuffix('>')}{subject}"
+    return Access("stream", LOG, told, (EDGE,), alias)
 
 
 def _api(verb: str, client: str, *, streamed: bool = False) -> Access:
@@ -213,10 +221,15 @@ def _user(name: str, secret: Secret) -> str:
 
 
 def _producer_user(producer: Producer, secret: Secret) -> str:
-    outcomes = topology.outcome_subject(producer.tenant, "*")
-    asked = f"{SERVICE_API_PREFIX}.DIRECT.GET.{topology.OUTCOMES}.{outcomes}"
-    publish = _words(topology.intake_subject(producer.tenant, producer.principal, ">"), asked)
-    subscribe = _words(f"{producer.inbox_prefix}.>", outcomes)
+    tenant, principal = producer.tenant, producer.principal
+    outcomes = (
+        topology.outcome_subject(tenant, "*"),
+        topology.own_outcome_subject(tenant, principal, "*"),
+    )
+    direct = f"{SERVICE_API_PREFIX}.DIRECT.GET.{topology.OUTCOMES}"
+    asked = (f"{direct}.{each}" for each in outcomes)
+    publish = _words(topology.intake_subject(tenant, principal, ">"), *asked)
+    subscribe = _words(f"{producer.inbox_prefix}.>", *outcomes)
     permissions = f"{{publish: [{publish}], subscribe: [{subscribe}]}}"
     name, password = quoted(producer.user), secret(producer.user)
     return f"{{user: {name}, password: {password}, permissions: {permissions}}}"

@@ -168,8 +168,7 @@ def stream_settings(stream: Stream, replicas: int) -> Settings:
 def _republish(stream: Stream) -> Settings:
     if stream.republished_to is None:
         return {}
-    assert len(stream.subjects) == 1
-    return {"republish": {"src": stream.subjects[0], "dest": stream.republished_to}}
+    return {"republish": {"src": ">", "dest": stream.republished_to}}
 
 
 def consumer_settings(consumer: Consumer) -> Settings:

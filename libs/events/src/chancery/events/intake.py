@@ -9,7 +9,7 @@ misspelled `visibility` must not publish to everybody. Version 1 of a type is ta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
@@ -49,14 +49,16 @@ MediaType = Annotated[str, Field(min_length=1, max_length=100)]
 class _Submission(EventData):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+
+class _InWorkspace(_Submission):
     workspace_id: Id
 
 
-class _OfSource(_Submission):
+class _OfSource(_InWorkspace):
     source_id: Id
 
 
-class _OfItem(_Submission):
+class _OfItem(_InWorkspace):
     item_id: Id
     draft_id: Id
 
@@ -95,7 +97,7 @@ class DocumentSubmitted(_OfSource):
     content_sha256: Sha256 | None = None
 
 
-class DatasetSubmitted(WrittenDeclaration, _Submission):
+class DatasetSubmitted(WrittenDeclaration, _InWorkspace):
     """Declare a dataset with its column policy and measures, or replace its declaration."""
 
     TYPE: ClassVar[str] = "chancery.intake.dataset-submitted.v1"
@@ -104,7 +106,7 @@ class DatasetSubmitted(WrittenDeclaration, _Submission):
     visibility: Visibility = "workspace"
 
 
-class SnapshotSubmitted(_Submission):
+class SnapshotSubmitted(_InWorkspace):
     """Publish a raw file as the next snapshot of a dataset, or append its rows to the newest one.
 
     CSV comes as `text` or as `content_sha256`, Parquet and Excel as the latter only; only CSV is
@@ -153,7 +155,7 @@ class WithdrawalSubmitted(_OfSource):
     TYPE: ClassVar[str] = "chancery.intake.withdrawal-submitted.v1"
 
 
-class ResourceWithdrawalSubmitted(_Submission):
+class ResourceWithdrawalSubmitted(_InWorkspace):
     """Withdraw a source, a dataset or an item: from now on nothing of it is disclosed."""
 
     TYPE: ClassVar[str] = "chancery.intake.withdrawal-submitted.v2"
@@ -161,10 +163,35 @@ class ResourceWithdrawalSubmitted(_Submission):
     resource_id: Id
 
 
+class FileSubmitted(_Submission):
+    """Keep a document that only its sender may ask: a private file, which is in no workspace.
+
+    A text comes as `text` or as `content_sha256`, another document as the latter only.
+    """
+
+    TYPE: ClassVar[str] = "chancery.intake.file-submitted.v1"
+    title: Title = "file"
+    media_type: MediaType
+    text: SubmittedText | None = None
+    content_sha256: Sha256 | None = None
+
+
+class FileDeletionSubmitted(_Submission):
+    """Delete a private file of the sender for good: answers that used it are withheld."""
+
+    TYPE: ClassVar[str] = "chancery.intake.file-deletion-submitted.v1"
+    file_id: Id
+
+
+PRIVATE: Final = frozenset({FileSubmitted.TYPE, FileDeletionSubmitted.TYPE})
+"""Submissions about what nobody else may learn of: their outcomes are told to the sender alone."""
+
+
 class IntakeAccepted(EventData):
     """A submission is on the log at `sequence`; `changed` is false when it already was so.
 
-    `revision` counts revisions, snapshots or versions; a publication is told its `version_id`.
+    `revision` counts revisions, snapshots or versions; a publication is told its `version_id`, a
+    private file its `file_id`.
     """
 
     TYPE: ClassVar[str] = "chancery.intake.accepted.v1"
@@ -176,6 +203,7 @@ class IntakeAccepted(EventData):
     content_sha256: Sha256 | None = None
     version_id: Id | None = None
     evidence_sha256: Sha256 | None = None
+    file_id: Id | None = None
 
 
 class IntakeRejected(EventData):
@@ -199,6 +227,8 @@ MODELS: tuple[type[EventData], ...] = (
     PublicationSubmitted,
     WithdrawalSubmitted,
     ResourceWithdrawalSubmitted,
+    FileSubmitted,
+    FileDeletionSubmitted,
     IntakeAccepted,
     IntakeRejected,
 )

@@ -36,9 +36,16 @@ from chancery.events.topology_subjects import (
     intake_subject,
     nudge_subject,
     outcome_subject,
+    own_outcome_subject,
     parked_subject,
     release_subject,
     run_subject,
+)
+from chancery.events.topology_types import (
+    AUTHORITY_TYPES,
+    INDEX_TYPES,
+    INDEX_VERSIONS,
+    SUBMISSIONS,
 )
 
 __all__ = (
@@ -63,6 +70,7 @@ __all__ = (
     "intake_subject",
     "nudge_subject",
     "outcome_subject",
+    "own_outcome_subject",
     "parked_subject",
     "query_subject",
     "release_subject",
@@ -79,7 +87,7 @@ INTAKE: Final = "INTAKE"
 OUTCOMES: Final = "OUTCOMES"
 PARKED: Final = "PARKED"
 FENCE_SUBJECT: Final = "fence"
-TOLD_SUBJECT: Final = "told.intake-outcome.>"
+TOLD_SUBJECT: Final = "told.>"
 
 STREAMS: Final[tuple[Stream, ...]] = (
     Stream(
@@ -115,7 +123,7 @@ STREAMS: Final[tuple[Stream, ...]] = (
     ),
     Stream(
         name=OUTCOMES,
-        subjects=("intake-outcome.>",),
+        subjects=("intake-outcome.>", "own-outcome.>"),
         description="What became of each submission, without its content.",
         max_age_s=7 * DAY_S,
         append_only=False,
@@ -252,54 +260,6 @@ def _topics(
     )
 
 
-_AUTHORITY_TYPES: Final = {
-    "tenant": ("created", "suspended", "resumed"),
-    "workspace": ("created", "closed"),
-    "principal": (
-        "credential-issued",
-        "credential-revoked",
-        "member-added",
-        "member-removed",
-        "group-joined",
-        "group-left",
-        "tenant-admin-granted",
-        "tenant-admin-revoked",
-    ),
-    "source": (
-        "declared",
-        "authority-set",
-        "revision-published",
-        "revision-withdrawn",
-        "restored",
-        "visibility-changed",
-        "granted",
-        "grant-revoked",
-        "erased",
-    ),
-    "dataset": ("declared", "snapshot-published", "withdrawn", "granted", "grant-revoked"),
-    "item": ("draft-saved", "version-published", "withdrawn", "granted", "grant-revoked"),
-    "corpus": ("declared",),
-    "file": ("uploaded", "deleted"),
-    "policy": ("revised",),
-}
-
-_INDEX_TYPES: Final = ("pending", "extracted", "ready", "failed", "excluded", "unavailable")
-
-_INDEX_VERSIONS: Final = (1, 2)
-"""Events of version 1 stay on the stream; indexing writes version 2."""
-
-_SUBMISSIONS: Final = (
-    "source-submitted.v1",
-    "revision-submitted.v1",
-    "revision-submitted.v2",
-    "dataset-submitted.v1",
-    "snapshot-submitted.v1",
-    "draft-submitted.v1",
-    "publication-submitted.v1",
-    "withdrawal-submitted.v1",
-    "withdrawal-submitted.v2",
-)
-
 TOPICS: Final[tuple[Topic, ...]] = (
     *(
         Topic(
@@ -309,13 +269,15 @@ TOPICS: Final[tuple[Topic, ...]] = (
             producer="edge",
             consumers=("ingestion",),
         )
-        for name in _SUBMISSIONS
+        for name in SUBMISSIONS
     ),
     *_topics(
         OUTCOMES,
         "ingestion",
         ("chancery.intake.accepted.v1", "intake-outcome.*.*", ("edge",)),
         ("chancery.intake.rejected.v1", "intake-outcome.*.*", ("edge",)),
+        ("chancery.intake.accepted.v1", "own-outcome.*.*.*", ("edge",)),
+        ("chancery.intake.rejected.v1", "own-outcome.*.*.*", ("edge",)),
     ),
     *(
         Topic(
@@ -325,7 +287,7 @@ TOPICS: Final[tuple[Topic, ...]] = (
             producer="ingestion",
             consumers=("indexing", "release") if kind in INDEXED else ("release",),
         )
-        for kind, events in _AUTHORITY_TYPES.items()
+        for kind, events in AUTHORITY_TYPES.items()
         for event in events
     ),
     *_topics(
@@ -342,8 +304,8 @@ TOPICS: Final[tuple[Topic, ...]] = (
             producer="indexing",
             consumers=("retrieval", "release"),
         )
-        for version in _INDEX_VERSIONS
-        for state in _INDEX_TYPES
+        for version in INDEX_VERSIONS
+        for state in INDEX_TYPES
     ),
     *_topics(
         RUNS,

@@ -64,3 +64,12 @@ def intake_subject(tenant: str, principal: str, event_type: str) -> str:
 def outcome_subject(tenant: str, event_id: str) -> str:
     """Return the subject that tells what became of a submitted event."""
     return f"intake-outcome.{tenant}.{event_id}"
+
+
+def own_outcome_subject(tenant: str, principal: str, event_id: str) -> str:
+    """Return the subject that tells its sender alone what became of a submitted event.
+
+    It has nothing in common with `outcome_subject`: who may ask for every last token there may ask
+    for `>` too.
+    """
+    return f"own-outcome.{tenant}.{principal}.{event_id}"

@@ -49,15 +49,17 @@ class Outcomes(Protocol):
     """Where senders read what became of their submissions."""
 
     async def tell(self, outcome: Event) -> None:
-        """Store the outcome; telling it a second time changes nothing.
+        """Store the outcome where its sender, and of a private file nobody else, reads it.
+
+        Telling it a second time changes nothing.
 
         Raises:
             Unavailable: the stream is away; tell it again.
         """
         ...
 
-    async def accepted(self, tenant: str, event_id: str) -> tuple[Event, ...]:
-        """Return the acceptances under an event id, whoever sent them.
+    async def accepted(self, tenant: str, principal: str, event_id: str) -> tuple[Event, ...]:
+        """Return the acceptances under an event id that a principal can read, whoever sent them.
 
         Raises:
             Unavailable: the stream is away.

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from chancery.events.intake import DocumentSubmitted, DraftSubmitted, SnapshotSubmitted
+from chancery.events.intake import (
+    DocumentSubmitted,
+    DraftSubmitted,
+    FileSubmitted,
+    SnapshotSubmitted,
+)
 from chancery.evidence.knowledge import body_size
 from chancery.extract.media import HTML, RAW_TYPES, check_media_type, check_signature
 from chancery.ingestion.domain.submissions import WithContent
@@ -47,7 +52,7 @@ def media_type_of(submitted: WithContent) -> str:
         Rejected: for one that is not.
     """
     match submitted:
-        case DocumentSubmitted():
+        case DocumentSubmitted() | FileSubmitted():
             return check_media_type(submitted.media_type)
         case SnapshotSubmitted():
             format_of(submitted.media_type)
@@ -79,7 +84,7 @@ def _check(submitted: WithContent, content: bytes, field: str) -> None:
         case DraftSubmitted():
             check_text(content, field)
             body_size(content)
-        case DocumentSubmitted():
+        case DocumentSubmitted() | FileSubmitted():
             media_type = media_type_of(submitted)
             if media_type in _TEXT_TYPES:
                 check_text(content, field)
@@ -108,7 +113,7 @@ def check_text(content: bytes, field: str) -> None:
 
 def _is_text(submitted: WithContent, media_type: str) -> bool:
     match submitted:
-        case DocumentSubmitted():
+        case DocumentSubmitted() | FileSubmitted():
             return media_type in _TEXT_TYPES
         case SnapshotSubmitted():
             return format_of(media_type) == "csv"

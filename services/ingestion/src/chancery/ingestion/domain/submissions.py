@@ -19,6 +19,8 @@ from chancery.events.intake import (
     DatasetSubmitted,
     DocumentSubmitted,
     DraftSubmitted,
+    FileDeletionSubmitted,
+    FileSubmitted,
     PublicationSubmitted,
     ResourceWithdrawalSubmitted,
     RevisionSubmitted,
@@ -31,7 +33,7 @@ from chancery.kernel.canonical import Json, canonical_hash, parse_json
 from chancery.kernel.errors import Corrupt
 from chancery.runtime.sentences import first_misfit, sentence_of
 
-WithContent = DocumentSubmitted | SnapshotSubmitted | DraftSubmitted
+WithContent = DocumentSubmitted | SnapshotSubmitted | DraftSubmitted | FileSubmitted
 """Submissions that bring bytes, in themselves or as an upload."""
 
 Submitted = (
@@ -40,6 +42,7 @@ Submitted = (
     | DatasetSubmitted
     | PublicationSubmitted
     | ResourceWithdrawalSubmitted
+    | FileDeletionSubmitted
 )
 """What is submitted, in its newest version."""
 
@@ -53,6 +56,8 @@ _NEWEST: Mapping[str, type[Submitted]] = {
         DraftSubmitted,
         PublicationSubmitted,
         ResourceWithdrawalSubmitted,
+        FileSubmitted,
+        FileDeletionSubmitted,
     )
 }
 _MODELS: Mapping[str, type[EventData]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from chancery.authority.errors import NotPermitted
@@ -22,7 +23,18 @@ from chancery.kernel.ids import derived_id
 
 WORKSPACE_FIELD = "data.workspace_id"
 
-Applied = Outcome | PublishedOutcome | DraftSavedOutcome | VersionPublishedOutcome
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """A private file that is kept or, without a hash, deleted: as of `sequence`."""
+
+    file_id: str
+    content_sha256: str | None
+    sequence: int
+    changed: bool
+
+
+Applied = Outcome | PublishedOutcome | DraftSavedOutcome | VersionPublishedOutcome | FileOutcome
 """What the command ended in that carried a submission out."""
 
 
@@ -38,7 +50,7 @@ def accepted(submission: Submission, outcome: Applied, at: datetime) -> Event:
     return _outcome(submission.letter, data, submission.request_sha256, at=at)
 
 
-def _published(outcome: Applied) -> Mapping[str, str | int]:
+def _published(outcome: Applied) -> Mapping[str, str | int | None]:
     """Return what is told beyond the position: which content now stands, under which number."""
     match outcome:
         case Outcome():
@@ -57,6 +69,8 @@ def _published(outcome: Applied) -> Mapping[str, str | int]:
                 "content_sha256": outcome.content_sha256,
                 "evidence_sha256": outcome.evidence_sha256,
             }
+        case FileOutcome():
+            return {"file_id": outcome.file_id, "content_sha256": outcome.content_sha256}
 
 
 def rejected(letter: Letter, error: ChanceryError, at: datetime) -> Event:

@@ -100,7 +100,8 @@ class Intake:
             KeyReused: its id belongs to another submission of the same sender.
         """
         letter = submission.letter
-        for earlier in await self.outcomes.accepted(letter.tenant, letter.event_id):
+        told = await self.outcomes.accepted(letter.tenant, letter.principal, letter.event_id)
+        for earlier in told:
             if earlier.envelope.actor == letter.principal:
                 if earlier.envelope.requestsha256 != submission.request_sha256:
                     raise KeyReused

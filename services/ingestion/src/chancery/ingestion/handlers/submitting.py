@@ -13,6 +13,8 @@ from chancery.events.intake import (
     DatasetSubmitted,
     DocumentSubmitted,
     DraftSubmitted,
+    FileDeletionSubmitted,
+    FileSubmitted,
     PublicationSubmitted,
     ResourceWithdrawalSubmitted,
     SnapshotSubmitted,
@@ -36,15 +38,19 @@ from chancery.ingestion.domain.content import (
 )
 from chancery.ingestion.domain.intents import Intent, Key
 from chancery.ingestion.domain.submissions import Letter, Submission, WithContent
-from chancery.ingestion.domain.verdicts import Applied
+from chancery.ingestion.domain.verdicts import Applied, FileOutcome
 from chancery.ingestion.errors import InvalidSubmission
 from chancery.ingestion.handlers.execution import Executor
-from chancery.kernel.errors import Rejected
+from chancery.kernel.errors import Rejected, TooLarge
+from chancery.kernel.ids import derived_id
 from chancery.runtime import telemetry
-from chancery.store.blobs import BlobNotFound, Blobs, upload_place
+from chancery.store.blobs import BlobNotFound, Blobs, BlobTooLarge, upload_place
 from chancery.tabular.csv import append_csv
 
 ROUTE: Final = "intake"
+_NOWHERE: Final = "files"
+"""Stands where a workspace would: a file belongs to none."""
+_UPLOAD: Final = "data.content_sha256"
 _APPENDING_TRIES_MAX: Final = 4
 
 B = TypeVar("B", bound=Message)
@@ -81,15 +87,10 @@ class Submitting:
             case ResourceWithdrawalSubmitted() as data:
                 change = commands.ChangeServing.model_validate(data.model_dump())
                 return await self._settle(knowledge.WITHDRAW, change)
-            case DocumentSubmitted() as data:
-                return await self._publish_document(data)
-            case SnapshotSubmitted(mode="append") as data:
-                return await self._append(data)
-            case SnapshotSubmitted() as data:
-                content = await self._permitted_content(data, "dataset", data.dataset_id)
-                return await self._publish_table(data, content, after=None)
-            case DraftSubmitted() as data:
-                return await self._save_draft(data)
+            case FileDeletionSubmitted() as data:
+                return await self._delete_file(data)
+            case data:
+                return await self._take_in(data)
 
     async def forget_upload(self) -> None:
         """Remove what was uploaded for the submission: from now on it stands where it belongs."""
@@ -98,8 +99,25 @@ class Submitting:
             place = upload_place(letter.principal)
             await self.blobs.delete(letter.tenant, data.content_sha256, run=place)
 
+    async def _take_in(self, data: WithContent) -> Applied:
+        match data:
+            case DocumentSubmitted():
+                return await self._publish_document(data)
+            case SnapshotSubmitted(mode="append"):
+                return await self._append(data)
+            case SnapshotSubmitted():
+                content = await self._permitted_content(data, _to_dataset(data))
+                return await self._publish_table(data, content, after=None)
+            case DraftSubmitted():
+                return await self._save_draft(data)
+            case FileSubmitted():
+                return await self._keep_file(data)
+
     async def _publish_document(self, data: DocumentSubmitted) -> commands.PublishedOutcome:
-        content = await self._permitted_content(data, "source", data.source_id)
+        target = commands.CheckUpload(
+            workspace_id=data.workspace_id, kind="source", resource_id=data.source_id
+        )
+        content = await self._permitted_content(data, target)
         revision = commands.PublishRevision(
             workspace_id=data.workspace_id,
             source_id=data.source_id,
@@ -110,7 +128,10 @@ class Submitting:
         return await self._settle(knowledge.PUBLISH_REVISION, revision)
 
     async def _save_draft(self, data: DraftSubmitted) -> commands.DraftSavedOutcome:
-        content = await self._permitted_content(data, "item", data.item_id)
+        target = commands.CheckUpload(
+            workspace_id=data.workspace_id, kind="item", resource_id=data.item_id
+        )
+        content = await self._permitted_content(data, target)
         described = data.model_dump(exclude={"text", "content_sha256"})
         draft = commands.SaveDraft(
             content_sha256=await self._stored(content), size_bytes=len(content), **described
@@ -119,7 +140,7 @@ class Submitting:
 
     async def _append(self, data: SnapshotSubmitted) -> commands.PublishedOutcome:
         """Publish the rows below those of the newest snapshot, of whichever is newest by then."""
-        content = await self._permitted_content(data, "dataset", data.dataset_id)
+        content = await self._permitted_content(data, _to_dataset(data))
         for _ in range(_APPENDING_TRIES_MAX - 1):
             try:
                 return await self._append_once(data, content)
@@ -130,10 +151,7 @@ class Submitting:
     async def _append_once(
         self, data: SnapshotSubmitted, content: bytes
     ) -> commands.PublishedOutcome:
-        question = commands.CheckUpload(
-            workspace_id=data.workspace_id, kind="dataset", resource_id=data.dataset_id
-        )
-        found = await self._settle(SNAPSHOT_BASE, question)
+        found = await self._settle(SNAPSHOT_BASE, _to_dataset(data))
         if found.published is not None:
             return found.published
         base = continued(found, media_type_of(data))
@@ -165,15 +183,31 @@ class Submitting:
         )
         return await self._settle(knowledge.PUBLISH_SNAPSHOT, snapshot)
 
-    async def _permitted_content(
-        self, data: WithContent, kind: commands.GovernedKind, resource_id: str
-    ) -> bytes:
+    async def _keep_file(self, data: FileSubmitted) -> FileOutcome:
+        """Keep the file under an id that the same submission gives again."""
+        sender = self.submission.letter
+        file_id = derived_id("file", sender.tenant, sender.principal, ROUTE, sender.event_id)
+        target = commands.CheckUpload(workspace_id=_NOWHERE, kind="file", resource_id=file_id)
+        content = await self._permitted_content(data, target)
+        file = commands.UploadFile(
+            file_id=file_id,
+            title=data.title,
+            content_sha256=await self._stored(content),
+            media_type=media_type_of(data),
+            size_bytes=len(content),
+        )
+        kept = await self._settle(curated.UPLOAD_FILE, file)
+        return FileOutcome(file_id, file.content_sha256, kept.sequence, kept.changed)
+
+    async def _delete_file(self, data: FileDeletionSubmitted) -> FileOutcome:
+        deletion = commands.DeleteFile(file_id=data.file_id)
+        told = await self._settle(curated.DELETE_FILE, deletion)
+        return FileOutcome(data.file_id, None, told.sequence, told.changed)
+
+    async def _permitted_content(self, data: WithContent, target: commands.CheckUpload) -> bytes:
         """Return the checked content, once its sender is known to be allowed to bring it."""
         inline = inline_content(data)
-        question = commands.CheckUpload(
-            workspace_id=data.workspace_id, kind=kind, resource_id=resource_id
-        )
-        await self._settle(knowledge.UPLOAD_PERMISSION, question)
+        await self._settle(knowledge.UPLOAD_PERMISSION, target)
         content = inline if inline is not None else await self._uploaded(data)
         await asyncio.to_thread(check_content, data, content)
         return content
@@ -188,9 +222,10 @@ class Submitting:
             )
         except BlobNotFound as error:
             message = "there is no such upload of this principal; send it with POST /v1/blobs"
-            raise InvalidSubmission(
-                message, field="data.content_sha256", code="blob_not_found"
-            ) from error
+            raise InvalidSubmission(message, field=_UPLOAD, code="blob_not_found") from error
+        except BlobTooLarge as error:
+            message = f"the upload must be at most {self.content_bytes_max:,} bytes"
+            raise InvalidSubmission(message, field=_UPLOAD, code=TooLarge.code) from error
 
     async def _stored(self, content: bytes) -> str:
         return await self.blobs.put(self.submission.letter.tenant, content)
@@ -214,3 +249,9 @@ class Submitting:
             traceparent=telemetry.current_traceparent() or self.submission.traceparent,
         )
         return await self.executor.settle(command, intent)
+
+
+def _to_dataset(data: SnapshotSubmitted) -> commands.CheckUpload:
+    return commands.CheckUpload(
+        workspace_id=data.workspace_id, kind="dataset", resource_id=data.dataset_id
+    )
