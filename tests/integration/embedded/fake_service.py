@@ -32,6 +32,10 @@ def main() -> None:
     told = {name: value for name, value in os.environ.items() if name.startswith("CHANCERY_")}
     (data / f"{sys.argv[1]}.told").write_text(json.dumps(told))
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    if sys.argv[1] == "gateway":
+        # It opens the port of the system and leaves whoever comes waiting.
+        opened = ThreadingHTTPServer(("127.0.0.1", int(os.environ["CHANCERY_HTTP_PORT"])), Answer)
+        print(opened.server_port)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         threading.Thread(target=server.shutdown).start()

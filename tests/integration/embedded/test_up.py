@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -20,9 +21,9 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
 
-from chancery.embedded.ports import free_port
 from chancery.store.pool import connect
 from chancery.store.roles import SERVICES
+from chancery.testkit.ports import reserved_port
 from chancery.testkit.postgres import Database, create_database, running_postgres
 from chancery.testkit.servers import ServerSettings, run_apart
 from chancery.testkit.waiting import WITHIN_S, wait_until
@@ -69,7 +70,7 @@ class Starter:
         self.folder = folder
         self.started: list[Up] = []
 
-    def __call__(self, data: Path | None = None, port: int = 0, **settings: str) -> Up:
+    def __call__(self, data: Path | None = None, port: int = 0, **settings: object) -> Up:
         data = self.folder / "data" if data is None else data
         output = self.folder / f"output-{len(self.started)}"
         given = json.dumps({"data_dir": str(data), "http_port": port, **settings})
@@ -109,7 +110,7 @@ def test_it_says_when_all_are_ready_and_ctrl_c_stops_everything(start_up: Starte
 
     assert set(children) == NAMES
     assert code == 0
-    assert up.lines[1:] == ["Stopping.", f"Stopped; the data are in {up.data}."]
+    assert up.lines[-2:] == ["Stopping.", f"Stopped; the data are in {up.data}."]
     assert [name for name, process in children.items() if not _is_gone(process)] == []
     assert sorted((up.data / "stopped").read_text().split()) == sorted(SERVICES)
     assert not list((up.data / "run").glob("*.pid"))
@@ -192,8 +193,8 @@ def test_a_child_that_dies_is_started_again_with_one_line(start_up: Starter, nam
 
     victim.kill()
 
-    wait_until(lambda: len(up.lines) > 1 and _is_new(up, name, victim), 20)
-    assert up.lines[1] == f"{name} ended (signal 9); starting it again."
+    wait_until(lambda: _is_new(up, name, victim), 20)
+    assert f"{name} ended (signal 9); starting it again." in up.lines
     assert up.stop() == 0
 
 
@@ -245,12 +246,85 @@ def test_a_part_of_the_folder_that_cannot_be_written_is_said(
 
 
 def test_a_chosen_port_is_announced_and_told(start_up: Starter) -> None:
-    port = free_port()
-    up = start_up(port=port)
-    up.wait_ready()
+    with reserved_port() as port:
+        up = start_up(port=port.number)
+        up.wait_ready()
 
-    assert up.lines == [f"{READY}{port}"]
-    assert {up.told(service)["CHANCERY_HTTP_PORT"] for service in SERVICES} == {str(port)}
+        assert up.lines[-1] == f"{READY}{port.number}"
+    told = {up.told(service)["CHANCERY_HTTP_PORT"] for service in SERVICES}
+    assert told == {str(port.number)}
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("nats", "nats"), ("postgres", "postgres"), ("up", "gateway")]
+)
+def test_a_port_that_was_free_a_moment_ago_is_replaced_and_told(
+    start_up: Starter, module: str, name: str
+) -> None:
+    with reserved_port() as port:
+        port.take()
+        up = start_up(unlucky={module: [port.number]})
+        up.wait_ready()
+
+    taken = f"Another process took port {port.number} before {name} could open it. Starting again."
+    assert [line for line in up.lines if "took" in line] == [taken]
+    assert up.lines[-1] != f"{READY}{port.number}"
+    assert set(up.children()) == NAMES
+
+
+def test_a_start_that_never_gets_a_port_gives_up_and_says_so(start_up: Starter) -> None:
+    with reserved_port() as port:
+        port.take()
+        up = start_up(unlucky={"postgres": 5 * [port.number]})
+        code = up.handle.wait(60)
+
+    taken = f"Another process took port {port.number} before postgres could open it."
+    assert code == 3
+    assert [line for line in up.lines if "took" in line] == [f"{taken} Starting again."] * 4 + [
+        taken
+    ]
+    assert not list((up.data / "run").glob("*.pid"))
+
+
+def test_a_chosen_port_that_is_taken_during_the_start_is_refused(start_up: Starter) -> None:
+    with reserved_port() as port:
+        up = start_up(port=port.number)
+        wait_until((up.data / "run" / "nats.pid").exists, 20)
+        port.take()
+        code = up.handle.wait(60)
+
+    assert code == 1
+    assert up.lines[-2:] == [
+        f"Another process took port {port.number} before gateway could open it. Starting again.",
+        f"Port {port.number} is in use; stop what listens there or choose another with --port.",
+    ]
+
+
+def test_nats_keeps_its_port_or_says_where_it_went(start_up: Starter) -> None:
+    first = start_up()
+    first.wait_ready()
+    before = _nats_port(first)
+    first.stop()
+
+    with reserved_port() as other:
+        # What the system gives to nobody else stands for the port of the start before.
+        _remember_port(first.data, other.number)
+        kept = start_up()
+        kept.wait_ready()
+        kept_at = _nats_port(kept)
+        kept.stop()
+        other.take()
+        moved = start_up()
+        moved.wait_ready()
+        moved_to = _nats_port(moved)
+
+    assert kept_at == other.number != before
+    assert not [line for line in kept.lines if "NATS" in line]
+    assert moved_to != other.number
+    told = f"NATS is at port {moved_to} now, since {other.number} is in use; "
+    assert [line for line in moved.lines if "NATS" in line] == [
+        f"{told}who submits over the bus needs that one in the URL."
+    ]
 
 
 @pytest.fixture
@@ -298,6 +372,16 @@ async def _who(dsn: str) -> tuple[str, str]:
 
 def _nats_url(up: Up, service: str) -> str:
     return Path(up.told(service)["CHANCERY_NATS_URL_FILE"]).read_text().strip()
+
+
+def _nats_port(up: Up) -> int:
+    return int(_nats_url(up, "gateway").rpartition(":")[2])
+
+
+def _remember_port(data: Path, port: int) -> None:
+    config = data / "nats" / "server.conf"
+    text = re.sub(r'(?m)^listen: "127\.0\.0\.1:\d+"$', f'listen: "127.0.0.1:{port}"', _read(config))
+    config.write_text(text)
 
 
 def _admin_url(up: Up) -> str:

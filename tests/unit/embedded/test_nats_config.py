@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from chancery.embedded.errors import SecretDamaged
 from chancery.embedded.nats import find_program, listening_port, prepare, render_config
 from chancery.embedded.nats_users import load_users, write_users
 from chancery.events.topology import SERVICES
+from chancery.testkit.ports import reserved_port
 
 
 def _settings(text: str) -> list[str]:
@@ -112,16 +112,16 @@ def test_damaged_users_are_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_the_port_of_the_start_before_is_taken_again_unless_it_is_busy(tmp_path: Path) -> None:
-    first = prepare(tmp_path, run=tmp_path, logs=tmp_path)
-    port = listening_port(tmp_path)
-    again = prepare(tmp_path, run=tmp_path, logs=tmp_path)
+    with reserved_port() as port:
+        first = prepare(tmp_path, run=tmp_path, logs=tmp_path, port=port.number)
+        again = prepare(tmp_path, run=tmp_path, logs=tmp_path)
+        port.take()
+        moved = prepare(tmp_path, run=tmp_path, logs=tmp_path)
 
-    assert port is not None
     assert first.url == again.url
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", port))
-        taken.listen(1)
-        assert prepare(tmp_path, run=tmp_path, logs=tmp_path).url != first.url
+    assert (first.port_before, again.port_before) == (None, None)
+    assert moved.url != first.url
+    assert (moved.port_before, listening_port(tmp_path)) == (port.number, moved.port)
 
 
 def test_streams_from_before_the_accounts_are_the_logs(tmp_path: Path) -> None:

@@ -23,6 +23,12 @@ class PortBusy(Rejected):
     code = "port_busy"
 
 
+class PortTaken(Unavailable):
+    """Another process took the port before the child that it was chosen for could."""
+
+    code = "port_taken"
+
+
 class ProgramMissing(Rejected):
     """A server program is not installed beside this interpreter."""
 

@@ -42,13 +42,16 @@ class NatsServer:
     """A NATS server of one folder; make it with `prepare`, start its `spec`.
 
     `url` is the all-powerful administrator's; each service gets its own of `service_urls`.
+    `port_before` is the port of the start before when another process has it now, else None.
     """
 
     spec: ProcessSpec
     url: str = field(repr=False)
+    port: int
     http_port: int
     service_urls: Mapping[str, str] = field(repr=False)
     api_prefix: str = SERVICE_API_PREFIX
+    port_before: int | None = None
 
     def is_ready(self) -> bool:
         """Tell whether it takes connections and has recovered its streams."""
@@ -67,7 +70,8 @@ def prepare(folder: Path, *, run: Path, logs: Path, port: int | None = None) -> 
     """
     program = find_program()
     config = folder / "server.conf"
-    port = _usual_port(folder) if port is None else port
+    before = listening_port(folder)
+    port = _usual_port(before) if port is None else port
     http_port = free_port()
     users = load_users(folder)
     write_accounts(folder, users)
@@ -84,7 +88,9 @@ def prepare(folder: Path, *, run: Path, logs: Path, port: int | None = None) -> 
     return NatsServer(
         spec=spec,
         url=user_url(ADMIN, users.admin, port),
+        port=port,
         http_port=http_port,
+        port_before=before if before != port else None,
         service_urls={name: user_url(name, word, port) for name, word in users.services.items()},
     )
 
@@ -135,13 +141,12 @@ def listening_port(folder: Path) -> int | None:
     return int(found[1]) if found is not None else None
 
 
-def _usual_port(folder: Path) -> int:
+def _usual_port(before: int | None) -> int:
     """Return the port of the start before: producers outside were told a URL with it."""
-    port = listening_port(folder)
     try:
-        if port is not None:
-            check_port(port)
-            return port
+        if before is not None:
+            check_port(before)
+            return before
     except PortBusy:
         pass
     return free_port()

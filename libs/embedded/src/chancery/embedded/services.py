@@ -44,13 +44,24 @@ def service_children(
     """Return the children, having written the files that tell them their secrets."""
     shared = _shared_environment(folder, settings, wiring)
     return [
-        _child(service, folder, steps, shared | _own_environment(service, folder, settings, wiring))
+        _child(
+            service,
+            folder,
+            steps,
+            shared | _own_environment(service, folder, settings, wiring),
+            ports=(wiring.http_port,) if service == "gateway" else (),
+        )
         for service in SERVICES
     ]
 
 
 def _child(
-    service: str, folder: DataFolder, steps: UpSteps, environment: Mapping[str, str]
+    service: str,
+    folder: DataFolder,
+    steps: UpSteps,
+    environment: Mapping[str, str],
+    *,
+    ports: tuple[int, ...],
 ) -> Child:
     port_file = folder.run / f"{service}.port"
     spec = ProcessSpec(
@@ -61,7 +72,7 @@ def _child(
         pid_path=folder.run / f"{service}.pid",
         stale=(port_file,),
     )
-    return Child(spec, partial(answers_ready, port_file))
+    return Child(spec, partial(answers_ready, port_file), ports)
 
 
 def answers_ready(port_file: Path) -> bool:

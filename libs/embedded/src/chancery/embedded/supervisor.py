@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from chancery.embedded.errors import KeepsDying, StartFailed
+from chancery.embedded.errors import KeepsDying, PortBusy, PortTaken, StartFailed
+from chancery.embedded.ports import check_port
 from chancery.embedded.process import ProcessSpec, RunningProcess, start
 
 Announce = Callable[[str], None]
@@ -24,10 +25,14 @@ Announce = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A process to keep running; `is_ready` may block for a moment and never raises."""
+    """A process to keep running; `is_ready` may block for a moment and never raises.
+
+    `ports` are those that it opens and that were chosen before it was started.
+    """
 
     spec: ProcessSpec
     is_ready: Callable[[], bool]
+    ports: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Supervisor:
     """Runs children while its `async with` block lasts.
 
     A child that keeps dying ends the block: its body is cancelled and an exception group with
-    `KeepsDying` comes out.
+    `KeepsDying` comes out; one that ended because somebody else has its port, with `PortTaken`.
     """
 
     def __init__(self, announce: Announce, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -122,6 +127,8 @@ class Supervisor:
             was_ready = await self._watch(tended)
             if was_ready:
                 pause = self._limits.backoff_first_s
+            else:
+                _check_ports(tended.child)
             self._count_death(tended, was_ready=was_ready)
             await asyncio.sleep(pause)
             pause = min(2 * pause, self._limits.backoff_last_s)
@@ -185,6 +192,15 @@ def _spawn(spec: ProcessSpec) -> RunningProcess:
     except OSError as error:
         message = f"{spec.name} cannot be started: {error.strerror or 'unknown reason'}."
         raise StartFailed(message) from error
+
+
+def _check_ports(child: Child) -> None:
+    for port in child.ports:
+        try:
+            check_port(port)
+        except PortBusy as error:
+            message = f"Another process took port {port} before {child.spec.name} could open it."
+            raise PortTaken(message) from error
 
 
 def _how_it_ended(code: int | None) -> str:

@@ -15,6 +15,7 @@ from chancery.embedded.database import (
     role_passwords,
     runtime_dsn,
 )
+from chancery.embedded.errors import PortTaken
 from chancery.embedded.folder import HTTP_PORT_FILE, DataFolder, hold_folder
 from chancery.embedded.ports import LOOPBACK, check_port, free_port
 from chancery.embedded.process import stop_left_behind
@@ -28,6 +29,9 @@ from chancery.store.roles import SERVICES, runtime_role
 EXIT_DONE = 0
 EXIT_REFUSED = 1
 EXIT_UNAVAILABLE = 3
+
+PORT_ATTEMPTS = 5
+"""How often everything is started when other processes take ports that were just chosen."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -75,16 +79,34 @@ async def _run(settings: UpSettings, announce: Announce, steps: UpSteps) -> None
     with hold_folder(settings.data_dir) as folder:
         await asyncio.to_thread(stop_left_behind, folder.run)
         _warn_of_new_key(folder, settings, announce)
-        port = settings.http_port or free_port()
+        for _ in range(PORT_ATTEMPTS - 1):
+            try:
+                await _attempt(folder, settings, announce, steps)
+            except* PortTaken as group:
+                announce(f"{_first(group).detail} Starting again.")
+        await _attempt(folder, settings, announce, steps)
+
+
+async def _attempt(
+    folder: DataFolder, settings: UpSettings, announce: Announce, steps: UpSteps
+) -> None:
+    """Run everything until cancelled.
+
+    Raises:
+        PortBusy: the port that was asked for is taken.
+        ExceptionGroup: with `PortTaken`, when a port that was chosen here is taken before its use.
+    """
+    port = settings.http_port or free_port()
+    if settings.http_port:
         check_port(port)
-        servers = await _prepare(folder, settings)
-        async with Supervisor(announce, settings.limits) as supervisor:
-            await supervisor.start(servers.children)
-            wiring = await _wire(folder, settings, steps, servers, port)
-            await supervisor.start(service_children(folder, settings, steps, wiring))
-            with _told_port(folder, port):
-                announce(f"Chancery is ready at http://{LOOPBACK}:{port}")
-                await asyncio.Event().wait()
+    servers = await _prepare(folder, settings, announce)
+    async with Supervisor(announce, settings.limits) as supervisor:
+        await supervisor.start(servers.children)
+        wiring = await _wire(folder, settings, steps, servers, port)
+        await supervisor.start(service_children(folder, settings, steps, wiring))
+        with _told_port(folder, port):
+            announce(f"Chancery is ready at http://{LOOPBACK}:{port}")
+            await asyncio.Event().wait()
 
 
 def _warn_of_new_key(folder: DataFolder, settings: UpSettings, announce: Announce) -> None:
@@ -110,7 +132,7 @@ def _told_port(folder: DataFolder, port: int) -> Generator[None]:
         path.unlink(missing_ok=True)
 
 
-async def _prepare(folder: DataFolder, settings: UpSettings) -> _Servers:
+async def _prepare(folder: DataFolder, settings: UpSettings, announce: Announce) -> _Servers:
     """Decide which servers are ours and make their folders, both at the same time."""
     async with asyncio.TaskGroup() as group:
         bus = group.create_task(asyncio.to_thread(_prepare_nats, folder, settings))
@@ -121,14 +143,25 @@ async def _prepare(folder: DataFolder, settings: UpSettings) -> _Servers:
     nats_urls: Mapping[str, str] = dict.fromkeys(SERVICES, nats_url)
     if nats_server is not None:
         nats_url, nats_urls = nats_server.url, nats_server.service_urls
-        children.append(Child(nats_server.spec, nats_server.is_ready))
+        _tell_move(nats_server, announce)
+        ports = (nats_server.port, nats_server.http_port)
+        children.append(Child(nats_server.spec, nats_server.is_ready, ports))
     if postgres_server is not None:
         dsn, superuser_dsn = postgres_server.dsn(database=postgres.DATABASE), postgres_server.dsn()
-        children.append(Child(postgres_server.spec, postgres_server.is_ready))
+        ports = (postgres_server.port,)
+        children.append(Child(postgres_server.spec, postgres_server.is_ready, ports))
     if settings.postgres_dsn is not None:
         dsn = settings.postgres_dsn.get_secret_value()
     prefix = nats_server.api_prefix if nats_server is not None else None
     return _Servers(nats_url, nats_urls, prefix, dsn, superuser_dsn, tuple(children))
+
+
+def _tell_move(server: nats.NatsServer, announce: Announce) -> None:
+    if server.port_before is not None:
+        announce(
+            f"NATS is at port {server.port} now, since {server.port_before} is in use; "
+            "who submits over the bus needs that one in the URL."
+        )
 
 
 def _prepare_nats(folder: DataFolder, settings: UpSettings) -> nats.NatsServer | None:

@@ -14,10 +14,9 @@ from chancery.bus.accounts import ADMIN, SERVICE_API_PREFIX
 from chancery.bus.connection import API_PREFIX
 from chancery.embedded import nats as embedded_nats
 from chancery.embedded.nats_users import load_users, write_accounts
-from chancery.embedded.process import start
 from chancery.events.topology import SERVICES
 from chancery.testkit.servers import NATS_IMAGE, ServerSettings, Source, nats_source
-from chancery.testkit.waiting import wait_until
+from chancery.testkit.starting import start_prepared
 
 CONNECT_TIMEOUT_S = 5
 _PORT = 4222
@@ -75,10 +74,8 @@ async def delete_streams(url: str) -> None:
 
 @contextmanager
 def _embedded(folder: Path) -> Generator[NatsAccess]:
-    server = embedded_nats.prepare(folder, run=folder, logs=folder)
-    process = start(server.spec)
+    server, process = start_prepared(lambda: embedded_nats.prepare(folder, run=folder, logs=folder))
     try:
-        wait_until(server.is_ready, within_s=20)
         yield NatsAccess(server.url, server.service_urls, server.api_prefix, folder)
     finally:
         process.stop()

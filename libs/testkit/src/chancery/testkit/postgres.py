@@ -14,14 +14,13 @@ from pydantic import SecretStr
 
 from chancery.embedded import postgres as embedded_postgres
 from chancery.embedded.database import runtime_dsn
-from chancery.embedded.process import start
 from chancery.kernel.ids import random_id
 from chancery.store.migrations import discover, migrate
 from chancery.store.pool import connect
 from chancery.store.roles import SERVICES, runtime_role
 from chancery.testkit.queries import QUERIES
 from chancery.testkit.servers import POSTGRES_IMAGE, ServerSettings, Source, postgres_source
-from chancery.testkit.waiting import wait_until
+from chancery.testkit.starting import start_prepared
 
 _CREATE = QUERIES["render_create_database"]
 _DROP = QUERIES["render_drop_database"]
@@ -94,10 +93,10 @@ def _alone() -> Generator[None]:
 
 @contextmanager
 def _embedded(folder: Path) -> Generator[str]:
-    server = embedded_postgres.prepare(folder, run=folder, logs=folder)
-    process = start(server.spec)
+    server, process = start_prepared(
+        lambda: embedded_postgres.prepare(folder, run=folder, logs=folder)
+    )
     try:
-        wait_until(server.is_ready, within_s=20)
         yield server.dsn()
     finally:
         process.stop()
