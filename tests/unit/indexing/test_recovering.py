@@ -55,11 +55,14 @@ class Shelf:
         self.world.blobs.stored.update(kept)
 
     async def look(self) -> None:
-        """Play a round of looking for what is lost."""
-        publications = self.world.publications
-        await Recovering(
-            MemoryLostForms(self.world), publications.announcements, publications.extraction
-        ).look_for_all()
+        """Play a round of looking for what is lost, in a process that has just started."""
+        await self.process().look_for_all()
+
+    def process(self) -> Recovering:
+        """Return what a process looks with."""
+        parts = self.world.publications
+        lost = MemoryLostForms(self.world)
+        return Recovering(lost, parts.announcements, parts.extraction, parts.slowly)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.unit.indexing.world import SLOW, SOURCE, World, declared_source
 LONG = SLOW * 80_000
 
 
-async def _work(world: World) -> None:
+async def work_slowly(world: World) -> None:
     """Extract what waits by itself."""
     async with asyncio.TaskGroup() as group:
         running = group.create_task(world.publications.slowly.run())
@@ -40,7 +40,7 @@ async def test_a_delivery_ends_before_a_document_that_takes_long_is_extracted() 
     assert world.told() == ["pending 1"]
     assert world.slow == [SlowRevision(SOURCE, 1)]
 
-    await _work(world)
+    await work_slowly(world)
 
     assert world.told() == ["pending 1", "extracted 1", "ready 1"]
 
@@ -67,7 +67,7 @@ async def test_what_another_try_may_mend_is_not_forgotten(
 
     assert tried
     assert world.slow == [SlowRevision(SOURCE, 1)]
-    await _work(world)
+    await work_slowly(world)
     assert world.told()[-1] == "ready 1"
 
 
@@ -77,7 +77,7 @@ async def test_a_second_delivery_waits_once_and_extracts_nothing_anew() -> None:
     await world.handle(world.event(1))
 
     waiting = list(world.slow)
-    await _work(world)
+    await work_slowly(world)
     await world.handle(world.event(1))
 
     assert waiting == [SlowRevision(SOURCE, 1)]
@@ -90,7 +90,7 @@ async def test_what_was_withdrawn_meanwhile_is_not_extracted() -> None:
     world = await _published()
     await world.handle(world.record(authority.RevisionWithdrawn()))
 
-    await _work(world)
+    await work_slowly(world)
 
     assert world.told() == ["pending 1", "excluded 1 withdrawn"]
 
@@ -99,7 +99,7 @@ async def test_a_revision_that_was_superseded_meanwhile_is_extracted_once() -> N
     world = await _published()
     await world.handle(await world.publish(b"two"))
 
-    await _work(world)
+    await work_slowly(world)
 
     assert world.standings() == {1: "excluded", 2: "ready"}
     assert world.told().count("extracted 1") == 1

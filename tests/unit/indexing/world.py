@@ -79,6 +79,8 @@ class World:
     conversions: int = 0
     while_reading: Callable[[], object] | None = None
     slow: list[SlowRevision] = field(default_factory=list[SlowRevision])
+    read: Callable[[str, bytes], ReadDocument] = extract
+    reads: int = 0
 
     @property
     def publications(self) -> Publications:
@@ -93,7 +95,7 @@ class World:
     @property
     def extraction(self) -> Extraction:
         """Return the extraction over this world."""
-        return Extraction(WatchedBlobs(self), PlainReader(), CountingConverter(self))
+        return Extraction(WatchedBlobs(self), PlainReader(self), CountingConverter(self))
 
     def record(self, data: EventData) -> Event:
         """Append an event to the resource's AUTHORITY subject and return it."""
@@ -213,13 +215,16 @@ class MemoryLedger:
 class PlainReader:
     """The `DocumentReader` of texts alone, in this process; what begins with `SLOW` takes long."""
 
+    world: World
+
     async def extract(
         self, media_type: str, data: bytes, *, is_brief: bool = False
     ) -> ReadDocument:
         if is_brief and data.startswith(SLOW):
             message = "slow"
             raise TakesLong(message)
-        return extract(media_type, data)
+        self.world.reads += 1
+        return self.world.read(media_type, data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def create_worker(
     announcements = Announcements(announcer)
     refreshing = Refreshing(PostgresWishes(pool), announcements, extraction)
     slowly = Slowly(PostgresSlowQueue(pool), announcements, extraction)
-    recovering = Recovering(PostgresLostForms(pool), announcements, extraction)
+    recovering = Recovering(PostgresLostForms(pool), announcements, extraction, slowly)
     publications = Publications(announcements, extraction, slowly)
     return Worker(publications, refreshing, slowly, recovering)
 

@@ -120,7 +120,10 @@ class SlowQueue(Protocol):
 
 
 class LostForms(Protocol):
-    """The resources of which a revision is unavailable."""
+    """The resources of which a revision is unavailable, or was and is pending since.
+
+    It is pending when another extractor than that of its form is wanted by now.
+    """
 
     async def sample(self, limit: int) -> Sequence[ResourceRef]:
         """Return up to `limit` of them, in time every one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from chancery.events.envelope import EventData
@@ -21,7 +21,9 @@ from chancery.indexing.domain.standing import (
     Revision,
     Standing,
     Step,
+    Verdict,
     extracted_step,
+    form_of,
     needs_extraction,
     next_step,
     outcome_of,
@@ -80,11 +82,12 @@ class Page:
             if isinstance(outcome.result, Failed):
                 self._update(number, outcome=outcome)
 
-    def note_lost(self, looked: Mapping[int, bool]) -> None:
-        """Take in whether the canonical forms of these revisions were looked for in vain."""
-        for number, is_lost in looked.items():
-            if number in self.revisions:
-                self.revisions[number] = replace(self.revisions[number], is_lost=is_lost)
+    def note_lost(self, verdicts: Iterable[Verdict]) -> None:
+        """Take in what looking for canonical forms came to; of other forms nothing is concluded."""
+        for verdict in verdicts:
+            known = self.revisions.get(verdict.form.revision)
+            if known is not None and form_of(self.ref, known) == verdict.form:
+                self.revisions[verdict.form.revision] = replace(known, verdict=verdict)
 
     def renew(self, wished: Mapping[int, str]) -> None:
         """Announce these revisions as ready once more, each for the request of this id."""

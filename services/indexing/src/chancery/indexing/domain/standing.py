@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from chancery.events.envelope import EventData
 from chancery.events.index import (
@@ -45,8 +45,13 @@ NO_EXTRACTOR = "none/1"
 NO_TEXT = "no_text"
 """Why an image is excluded."""
 
-LOST = "extraction_missing"
+Loss: TypeAlias = Literal["extraction_missing", "extraction_differs"]
+
+LOST: Final = "extraction_missing"
 """Why a revision is unavailable: its canonical form was made, is gone, and cannot be made again."""
+
+DIFFERS: Final = "extraction_differs"
+"""The same, and what is made of the published bytes today is another form than the one pinned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +94,38 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """One canonical form of one revision, as an extractor made it."""
+
+    ref: ResourceRef
+    revision: int
+    extractor: str
+    extracted: Extracted
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What looking for a form came to: why it is unavailable, None when it is there.
+
+    It is about that form alone, whatever serves by the time it is told.
+    """
+
+    form: Form
+    loss: Loss | None
+
+
+@dataclass(frozen=True, slots=True)
 class Revision:
     """A published revision with what came of it and what was last said about it.
 
-    `is_lost` tells whether its canonical form was looked for in vain, None that nobody looked: then
-    what was last said of it still holds. It is not kept.
+    `verdict` is what looking for its form came to, None that nobody looked: then what was last said
+    of it still holds. It is not kept.
     """
 
     publication: Publication
     outcome: Outcome | None = None
     standing: Standing | None = None
-    is_lost: bool | None = None
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +184,27 @@ def standing_of(ref: ResourceRef, history: History, revision: Revision) -> Stand
         case Failed(reason, at):
             return Standing("failed", reason, field=at)
         case Extracted():
-            if _is_lost(revision):
-                return Standing("unavailable", LOST)
+            loss = _loss(ref, revision)
+            if loss is not None:
+                return Standing("unavailable", loss)
             return Standing("ready", manifest_sha256=outcome.result.manifest_sha256)
 
 
-def form_in_force(ref: ResourceRef, history: History, revision: Revision) -> Extracted | None:
+def form_in_force(ref: ResourceRef, history: History, revision: Revision) -> Form | None:
     """Return the canonical form that a revision serves by, or None when it serves by none."""
+    form = form_of(ref, revision)
+    if history.withdrawn or revision.publication.revision != history.serving or form is None:
+        return None
+    wanted = wanted_extractor(ref, history, revision.publication)
+    return form if form.extractor == wanted else None
+
+
+def form_of(ref: ResourceRef, revision: Revision) -> Form | None:
+    """Return the canonical form that was made of a revision last, or None when there is none."""
     outcome = revision.outcome
-    if history.withdrawn or revision.publication.revision != history.serving or outcome is None:
+    if outcome is None or not isinstance(outcome.result, Extracted):
         return None
-    if outcome.extractor != wanted_extractor(ref, history, revision.publication):
-        return None
-    return outcome.result if isinstance(outcome.result, Extracted) else None
+    return Form(ref, revision.publication.revision, outcome.extractor, outcome.result)
 
 
 def needs_extraction(ref: ResourceRef, history: History, revision: Revision) -> bool:
@@ -276,10 +310,11 @@ def _announcement(
             return RevisionUnavailable.model_validate({**common, "reason": wanted.reason})
 
 
-def _is_lost(revision: Revision) -> bool:
-    if revision.is_lost is not None:
-        return revision.is_lost
-    return revision.standing is not None and revision.standing.state == "unavailable"
+def _loss(ref: ResourceRef, revision: Revision) -> str | None:
+    verdict, said = revision.verdict, revision.standing
+    if verdict is not None and verdict.form == form_of(ref, revision):
+        return verdict.loss
+    return said.reason if said is not None and said.state == "unavailable" else None
 
 
 def _turn(wanted: Standing, said: Standing | None, after: int) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from chancery.authority.states import DatasetState, ItemState
 from chancery.evidence.manifest import DatasetManifest, Manifest, build_manifest
@@ -19,6 +20,7 @@ from chancery.indexing.domain.history import History, Publication, ResourceRef
 from chancery.indexing.domain.standing import (
     Extracted,
     Failed,
+    Form,
     Outcome,
     Revision,
     has_same_rows,
@@ -33,6 +35,8 @@ from chancery.tabular.schema import Column, ColumnDeclaration, TableSchema, colu
 FIELD_CHARACTERS_MAX = 200
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 """The largest manifest: a text of 16 MiB has some 3,500 parts of 200 bytes each."""
+
+Lack: TypeAlias = Literal["form", "layout"]
 
 SHORT_CHARACTERS = 256 * 1024
 """A text up to this is cut within a millisecond; a thread costs more than it spares."""
@@ -77,11 +81,29 @@ class Extraction:
             return False
         return bare(publication.media_type) in RAW_TYPES
 
-    async def is_kept(self, ref: ResourceRef, extracted: Extracted) -> bool:
-        """Tell whether the canonical form is in the blob store."""
-        hashes = (extracted.extraction_sha256, extracted.manifest_sha256)
-        found = [await self.blobs.exists(ref.tenant, each) for each in hashes]
-        return all(found)
+    async def lack(self, form: Form) -> Lack | None:
+        """Return what of a canonical form is not in the blob store: it, its layout, or nothing."""
+        tenant, extracted = form.ref.tenant, form.extracted
+        for each in (extracted.extraction_sha256, extracted.manifest_sha256):
+            if not await self.blobs.exists(tenant, each):
+                return "form"
+        layout_sha256 = await self._layout(form)
+        if layout_sha256 is None or await self.blobs.exists(tenant, layout_sha256):
+            return None
+        return "layout"
+
+    async def _layout(self, form: Form) -> str | None:
+        """Return what the manifest names as its layout; one that nobody can read names none."""
+        if form.ref.kind not in {"source", "file"}:
+            return None
+        try:
+            data = await self.blobs.get(
+                form.ref.tenant, form.extracted.manifest_sha256, limit=MANIFEST_BYTES_MAX
+            )
+            manifest = await asyncio.to_thread(Manifest.from_bytes, data)
+        except (Rejected, Corrupt):
+            return None
+        return manifest.layout_sha256
 
     async def _document(self, ref: ResourceRef, revision: Revision, *, is_brief: bool) -> Extracted:
         publication = revision.publication

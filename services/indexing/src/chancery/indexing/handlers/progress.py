@@ -10,7 +10,7 @@ from typing import TypeAlias
 from chancery.events.envelope import Envelope, Event
 from chancery.indexing.domain.history import History, ResourceRef
 from chancery.indexing.domain.page import Page
-from chancery.indexing.domain.standing import Outcome, Revision, Step
+from chancery.indexing.domain.standing import Outcome, Revision, Step, Verdict
 from chancery.indexing.errors import LogMoved, NeverDeclared
 from chancery.indexing.ports import AuthorityLog, Entry, IndexLog, Ledger
 from chancery.kernel.clock import Clock
@@ -49,16 +49,15 @@ class Asking:
     """One resource to bring up to its log; `found` are new outcomes of its extractions.
 
     `renewed` are revisions to announce as ready once more, if they are, each with the id of the
-    request that wants it; of the `lost` ones it was seen whether their canonical form is gone. At
-    the end there is `progress`, or the `error` that kept it from being
-    made.
+    request that wants it; `verdicts` tell of forms whether they are gone. At the end there is
+    `progress`, or the `error` that kept it from being made.
     """
 
     ref: ResourceRef
     cause: Cause
     found: Mapping[int, Outcome]
     renewed: Mapping[int, str] = field(default_factory=dict[int, str])
-    lost: Mapping[int, bool] = field(default_factory=dict[int, bool])
+    verdicts: Sequence[Verdict] = ()
     progress: Progress | None = None
     error: ChanceryError | None = None
 
@@ -104,7 +103,7 @@ class Announcer:
             await _at_once(self._read(page) for page in pages.values())
             for ref, page in pages.items():
                 page.record_failures(_found(group[ref]))
-                page.note_lost({n: lost for one in group[ref] for n, lost in one.lost.items()})
+                page.note_lost(each for one in group[ref] for each in one.verdicts)
                 page.renew({n: id_ for one in group[ref] for n, id_ in one.renewed.items()})
             await self._say_everything(pages, group)
             made = {ref: _progress(page) for ref, page in pages.items()}

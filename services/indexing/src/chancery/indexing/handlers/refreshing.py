@@ -99,7 +99,7 @@ class Refreshing:
         progress = await self.announcements.announce(Asking(wish.ref, cause, {}))
         looked = await look(self.extraction, wish.ref, progress.history, _wanted(wish, progress))
         renewed = {} if wish.revision == WHOLE else {wish.revision: wish.request_id}
-        asking = Asking(wish.ref, cause, looked.outcomes, renewed, looked.lost)
+        asking = Asking(wish.ref, cause, looked.outcomes, renewed, looked.verdicts)
         await self.announcements.announce(asking)
 
 
