@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -10,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter
 from chancery.events.queries import DatasetSchema, QueryResult, RunQuery
 from chancery.evidence.scope import ScopeEntry
 from chancery.kernel.errors import NotFound, Rejected
-from tests.integration.execution.world import ORDERS, TOTAL, World, pinned
+from tests.integration.execution.world import HIGHEST, ORDERS, TOTAL, World, pinned
 
 pytestmark = pytest.mark.integration
 
@@ -37,6 +38,22 @@ async def test_a_raw_result_has_its_provenance_and_is_no_verified_answer(world: 
     assert snapshot["content_sha256"] == orders.content_sha256
     assert str(provenance["engine"]).startswith("duckdb/")
     assert "sum" in str(provenance["sql"]).casefold()
+
+
+@pytest.mark.req("CR-21", "CR-23", "CR-27")
+async def test_a_label_repeats_a_text_of_a_published_measure_only_if_its_columns_are_visible(
+    world: World,
+) -> None:
+    west = TOTAL.model_copy(update={"name": "western", "where": {"region": "west"}})
+    east = HIGHEST.model_copy(update={"name": "eastern", "where": {"region": "east"}})
+    orders = await world.dataset(west, east, hidden=("discount",), filters=(("id", (1,)),))
+
+    async def eligible(region: str) -> bool:
+        sql = f"select count(*) from orders where region = '{region}'"
+        return '"eligible": true' in json.dumps(await query(world, sql, orders))
+
+    asked = ("north", "west", "south", "east", "The merger is approved")
+    assert [await eligible(each) for each in asked] == [True, True, False, False, False]
 
 
 @pytest.mark.req("CR-27")

@@ -123,6 +123,20 @@ async def test_two_measures_are_executed_and_their_blobs_stored(world: World) ->
     assert [b"20" in preview for preview in previews] == [False, True]
 
 
+@pytest.mark.req("CR-21", "KO-4")
+async def test_a_measure_states_a_declared_text_that_no_row_has(world: World) -> None:
+    orders = await world.dataset(TOTAL.model_copy(update={"where": {"region": "west"}}))
+    run = await world.admitted("What is the total invoiced amount of all orders?", orders)
+
+    await world.gathered(run, measures=(measure(orders, "total_invoiced"),))
+    (value,) = (await world.proposed(run)).selections
+
+    assert isinstance(value, ProposedValue)
+    preview = await world.blobs.get_run(TENANT, run.data.run_id, value.preview_sha256, limit=9_000)
+    assert b"SUM(orders.amount) WHERE orders.region = 'west'" in preview
+    assert b'"basis":"declared"' in preview
+
+
 @pytest.mark.req("CR-27")
 async def test_a_measure_over_a_hidden_column_is_left_out(world: World) -> None:
     question = "What is the total invoiced amount, and what is the highest discount granted?"

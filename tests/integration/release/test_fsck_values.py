@@ -26,7 +26,12 @@ from chancery.release.settings import ReleaseSettings
 from chancery.store.pool import connect as connect_database
 from chancery.tabular.jobs import Limits, Uncut
 from chancery.tabular.pool import WorkerPool
-from chancery.tabular.preview import BUDGET_BYTES_MAX, BUDGET_BYTES_MIN, PREVIEW_BYTES_MAX
+from chancery.tabular.preview import (
+    BUDGET_BYTES_MAX,
+    BUDGET_BYTES_MIN,
+    PREVIEW_BYTES_MAX,
+    PreviewForm,
+)
 from chancery.tabular.restricting import Restricted
 from chancery.verify.verify import verify_bundle
 from tests.integration.release import test_values
@@ -281,9 +286,9 @@ class Failing:
 
     error: Rejected | Unavailable
 
-    async def __call__(self, sql: str, table: Restricted, *, bytes_max: int) -> Again:
+    async def __call__(self, sql: str, table: Restricted, *, form: PreviewForm) -> Again:
         """Raise the error."""
-        assert (sql, table.schema.name, bytes_max) == (SUM, "orders", 64 * 1024)
+        assert (sql, table.schema.name, form.bytes_max) == (SUM, "orders", 64 * 1024)
         raise self.error
 
 

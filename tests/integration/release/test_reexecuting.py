@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from chancery.release.adapters.reexecuting import Reexecuting
-from chancery.tabular.preview import BUDGET_BYTES_MIN
+from chancery.tabular.preview import BUDGET_BYTES_MIN, PreviewForm
 from chancery.tabular.restricting import restricted_table
 from chancery.tabular.snapshot import convert_csv
 
@@ -26,7 +26,7 @@ async def test_many_byte_budgets_share_one_pool_and_each_is_kept() -> None:
     async with Reexecuting() as reexecute:
         counts: list[int] = []
         for budget in budgets:
-            again = await reexecute("SELECT name FROM staff", table, bytes_max=budget)
+            again = await reexecute("SELECT name FROM staff", table, form=PreviewForm(budget))
             rows.append(len(again.preview.rows))
             counts.append(len(here.children()))
             assert len(again.preview.canonical()) <= budget

@@ -23,6 +23,7 @@ from chancery.kernel.errors import ChanceryError
 from chancery.tabular.jobs import RowTable, Uncut
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.pool import WorkerPool
+from chancery.tabular.preview import PreviewForm
 from chancery.tabular.schema import Column, TableSchema, column_of
 from chancery.tabular.snapshot import Snapshot
 from chancery.verify.verify import verify_bundle
@@ -54,10 +55,18 @@ class Orders:
         )
 
     async def propose(
-        self, run_id: str, sql: str, *, column: int = 0, alter: tuple[bytes, bytes] = (b"", b"")
+        self,
+        run_id: str,
+        sql: str,
+        *,
+        column: int = 0,
+        alter: tuple[bytes, bytes] = (b"", b""),
+        form: PreviewForm | None = None,
     ) -> ProposedValue:
         """Play execution: run `sql`, store query, preview (altered) and rows, select a cell."""
-        preview, rows = await self.pool.query_with_rows(sql, Uncut(self.table, self.parquet))
+        declared = tuple(card.sql for card in self.manifest.cards)
+        table = Uncut(self.table, self.parquet, declared=declared)
+        preview, rows = await self.pool.query_with_rows(sql, table, form=form)
         assert rows is not None
         read = rows_read(rows)
         blobs = self.world.blobs
@@ -122,15 +131,12 @@ def declared(columns: dict[str, ColumnPolicy]) -> DatasetDeclared:
 
 
 def manifest_of(key: str, snapshot: Snapshot) -> DatasetManifest:
-    """Return the manifest of the snapshot with its one measure."""
+    """Return the manifest of the snapshot with its measures."""
     table = TableSchema("orders", snapshot.columns)
-    statement = measure_statement(table, Measure("revenue", "sum", "amount"))
-    card = MeasureCard(
-        name="revenue",
-        label=statement.label,
-        sql=statement.sql,
-        aggregate="sum",
-        column="amount",
+    measures = (
+        Measure("revenue", "sum", "amount"),
+        Measure("western", "sum", "amount", where={"region": "west"}),
+        Measure("private", "sum", "amount", where={"region": "east", "secret": "a"}),
     )
     return DatasetManifest(
         key=key,
@@ -140,7 +146,18 @@ def manifest_of(key: str, snapshot: Snapshot) -> DatasetManifest:
         extractor="csv/1",
         rows=snapshot.row_count,
         columns=tuple((each.name, each.duckdb_type) for each in snapshot.columns),
-        cards=(card,),
+        cards=tuple(_card(table, each) for each in measures),
+    )
+
+
+def _card(table: TableSchema, measure: Measure) -> MeasureCard:
+    statement = measure_statement(table, measure)
+    return MeasureCard(
+        name=measure.name,
+        label=statement.label,
+        sql=statement.sql,
+        aggregate="sum",
+        column=measure.column,
     )
 
 
@@ -181,6 +198,64 @@ async def test_a_value_that_does_not_stand_up_refuses_the_answer(
 
     answer = parse((await orders.world.ended(admitted.run_id)).json_text)
     assert answer["outcome"] == "insufficient_evidence"
+
+
+WHERE = "SELECT sum(amount) FROM orders WHERE region = '{}'"
+
+
+@pytest.mark.req("CR-21", "KO-2", "KO-4")
+@pytest.mark.parametrize(("text", "stated"), [("north", "1,250"), ("west", "NULL")])
+async def test_a_text_of_the_rows_or_of_a_published_measure_is_sealed_in_a_label(
+    orders: Orders, text: str, stated: str
+) -> None:
+    admitted = await orders.ask()
+
+    await orders.world.propose(admitted, await orders.propose(admitted.run_id, WHERE.format(text)))
+
+    answer = parse((await orders.world.ended(admitted.run_id)).json_text)
+    assert f"WHERE orders.region = '{text}' = {stated}" in str(answer["text"])
+    bundle = await orders.world.document("bundle", admitted.run_id)
+    report = verify_bundle(bundle.json_text.encode(), public_key=KEY.public_key)
+    assert (report.exit_code, report.mismatches) == (0, ())
+
+
+@pytest.mark.req("CR-21", "KO-2", "KO-4")
+@pytest.mark.parametrize(
+    ("text", "alter"),
+    [
+        ("The merger is approved", (b"", b"")),
+        ("The merger is approved", (b'"basis":null', b'"basis":"declared"')),
+        ("The merger is approved", (b'"basis":null', b'"basis":"rows"')),
+        ("east", (b"", b"")),
+    ],
+    ids=["prose", "claims a measure", "claims rows", "of a measure that the role does not see"],
+)
+async def test_a_text_of_the_author_of_a_statement_is_never_sealed_in_a_label(
+    orders: Orders, text: str, alter: tuple[bytes, bytes]
+) -> None:
+    admitted = await orders.ask()
+    value = await orders.propose(admitted.run_id, WHERE.format(text), alter=alter)
+
+    await orders.world.propose(admitted, value)
+
+    answer = parse((await orders.world.ended(admitted.run_id)).json_text)
+    assert answer["outcome"] == "insufficient_evidence"
+    assert text not in str(answer)
+
+
+@pytest.mark.req("CR-21", "KO-2")
+async def test_a_result_that_does_not_tell_of_its_texts_is_unavailable_and_no_answer(
+    orders: Orders,
+) -> None:
+    admitted = await orders.ask()
+    told = b',"label_texts":[{"basis":null,"column":"region","literal":"\'prose\'"}]'
+    silent = await orders.propose(admitted.run_id, WHERE.format("prose"), alter=(told, b""))
+
+    await orders.world.propose(admitted, silent)
+
+    answer = parse((await orders.world.ended(admitted.run_id)).json_text)
+    assert answer["outcome"] == "unavailable"
+    assert "prose" not in str(answer)
 
 
 @pytest.mark.req("CR-27")

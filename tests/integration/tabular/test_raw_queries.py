@@ -170,6 +170,26 @@ async def test_a_result_says_where_it_comes_from_and_that_it_is_no_answer(stage:
     ]
 
 
+@pytest.mark.req("CR-21", "CR-23")
+async def test_prose_in_a_condition_is_answered_raw_and_is_in_no_label(stage: Stage) -> None:
+    sql = "select count(*) from orders where region = '{}'"
+
+    prose = await stage.run(sql.format("The merger is approved"))
+    value = await stage.run(sql.format("north"))
+
+    assert (prose["rows"], prose["verified_answer"]) == ([["0"]], False)
+    assert prose["columns"] == [
+        {
+            "name": "count_star()",
+            "label": None,
+            "type": "BIGINT",
+            "eligible": False,
+            "reason": "label_text",
+        }
+    ]
+    assert "COUNT(*) WHERE orders.region = 'north'" in str(value["columns"])
+
+
 HIDDEN_PROBES = [
     "select {} from orders",
     "select orders.{} from orders",

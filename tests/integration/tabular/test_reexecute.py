@@ -9,15 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from chancery.kernel.canonical import parse_json
 from chancery.kernel.errors import Rejected
 from chancery.tabular.jobs import RowFilter, RowTable, Uncut
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.plan import plan
 from chancery.tabular.pool import WorkerPool
-from chancery.tabular.preview import value_at
+from chancery.tabular.preview import form_of, value_at
 from chancery.tabular.reexecute import reexecute
 from chancery.tabular.schema import TableSchema, column_of
 from chancery.tabular.snapshot import convert_csv
+from chancery.tabular.tree import as_object
 
 CSV = b"""id,region,amount,weight,day,moment,paid
 1,north,1250,0.10,2024-01-31,2024-01-31T10:00:00Z,true
@@ -138,11 +140,13 @@ async def test_a_measure_is_proved_by_the_rows_that_it_read(
 ) -> None:
     table = table_of(CSV)
     statement = measure_statement(table.schema, measure)
+    table = replace(table, declared=(statement.sql,))
 
     sealed, carried = await pool.query_with_rows(statement.sql, table)
 
     assert carried is not None
-    again = reexecute(sealed.sql, [carried])
+    form = form_of(as_object(parse_json(sealed.canonical())))
+    again = reexecute(sealed.sql, [carried], form=form)
     assert again.canonical() == sealed.canonical()
     value = value_at(again, 0, 0)
     assert value.label == statement.label

@@ -10,6 +10,7 @@ from chancery.tabular.preview import (
     BUDGET_BYTES_MAX,
     BUDGET_BYTES_MIN,
     PREVIEW_BYTES_MAX,
+    PreviewForm,
     budget_of,
 )
 from chancery.tabular.tree import as_items, as_object
@@ -38,7 +39,7 @@ def test_the_stand_in_of_the_unit_tests_gives_the_bytes_of_the_real_worker() -> 
 def test_a_query_is_cut_again_to_the_budget_that_its_preview_states(budget: int) -> None:
     notes = RowsRead(table="notes", columns=(("note", "VARCHAR"),), rows=(("n" * 3_000,),) * 60)
 
-    made = execute_in_duckdb("SELECT note FROM notes", notes, bytes_max=budget)
+    made = execute_in_duckdb("SELECT note FROM notes", notes, form=PreviewForm(budget))
 
     preview = as_object(parse_json(made))
     assert (budget_of(preview), preview["truncated"]) == (budget, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -22,13 +23,12 @@ from chancery.evidence.manifest import DatasetManifest, build_manifest
 from chancery.evidence.scope import Scope, ScopeEntry, build_scope
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Rejected
+from chancery.release.domain.recorded import Query, checked_preview
 from chancery.release.domain.selection import (
     Document,
     Evidence,
-    Query,
     Selected,
     check_bounds,
-    checked_preview,
     entries_used,
     gathered_pins,
     is_selection_error,
@@ -36,8 +36,14 @@ from chancery.release.domain.selection import (
     select,
 )
 from chancery.release.errors import InvalidSelection
+from chancery.tabular.labels import LabelText
 from chancery.tabular.plan import plan
-from chancery.tabular.preview import BUDGET_BYTES_MAX, BUDGET_BYTES_MIN, Result, preview_of
+from chancery.tabular.preview import (
+    BUDGET_BYTES_MAX,
+    BUDGET_BYTES_MIN,
+    Result,
+    preview_of,
+)
 from chancery.tabular.schema import TableSchema, column_of
 
 TEXT = "Reviews are owned by Mara. Invoices are in euro.\n"
@@ -162,11 +168,17 @@ DATASET = DatasetManifest(
 )
 
 
-def recorded(sql: str, *columns: tuple[str, str], value: str = "4000") -> Query:
+def recorded(
+    sql: str,
+    *columns: tuple[str, str],
+    value: str = "4000",
+    texts: Sequence[LabelText] = (),
+    manifest: DatasetManifest = DATASET,
+) -> Query:
     planned = plan(sql, [TABLE])
     result = Result(columns, ((value,) * len(columns),), truncated=False)
-    preview = preview_of(planned.query.canonical_sql, result, planned.eligibility)
-    return Query(DATASET, planned.query.canonical_sql, preview.canonical())
+    preview = preview_of(planned.query.canonical_sql, result, planned.eligibility, texts=texts)
+    return Query(manifest, planned.query.canonical_sql, preview.canonical())
 
 
 @pytest.mark.req("CR-21", "CR-22")

@@ -42,7 +42,7 @@ from chancery.evidence.texts import explanation
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
 from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import resource_key
-from chancery.tabular.preview import PREVIEW_BYTES_MAX
+from chancery.tabular.preview import PreviewForm
 
 TENANT = "default"
 SEED = bytes(range(16))
@@ -51,6 +51,9 @@ DECIDED_AT = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 CUT_SEQUENCE = 77
 QUESTION = b"Who owns service reviews?"
 SQL = "SELECT sum(amount) FROM orders"
+SILENT = PreviewForm(texts=None)
+"""The form of a preview that tells nothing of texts: its labels repeat none."""
+
 ROWS = RowsRead(
     table="orders", columns=(("amount", "DECIMAL(10,2)"),), rows=(("1250.00",), ("2750.00",))
 )
@@ -74,9 +77,9 @@ def preview_of(rows: RowsRead) -> Mapping[str, Json]:
     return {"sql": SQL, "columns": [column], "rows": [[f"{total:.2f}"]], "truncated": False}
 
 
-def run_in_python(sql: str, rows: RowsRead, *, bytes_max: int = PREVIEW_BYTES_MAX) -> bytes:
+def run_in_python(sql: str, rows: RowsRead, *, form: PreviewForm = SILENT) -> bytes:
     """Stand in for DuckDB: sums the one column of the orders table, refuses everything else."""
-    assert bytes_max == PREVIEW_BYTES_MAX
+    assert form == SILENT
     if sql != SQL or rows.table != "orders" or rows.columns != ROWS.columns:
         message = "not the statement that this stand-in knows"
         raise Rejected(message, code="sql_not_bindable")

@@ -14,6 +14,7 @@ from chancery.evidence.citations import Citation, QuoteCitation, SourceCitation
 from chancery.evidence.receipt import Execution, ReceiptCore, RunRecord, build_core
 from chancery.evidence.texts import place_words
 from chancery.kernel.canonical import canonical_bytes, sha256_hex
+from chancery.tabular.preview import PreviewForm
 from chancery.verify.report import Report
 from chancery.verify.values import Reexecution
 from chancery.verify.verify import verify_bundle
@@ -285,9 +286,9 @@ def test_rows_of_another_table_are_not_run() -> None:
     proof = FULL.results[0].model_copy(update={"rows": false})
     ran: list[str] = []
 
-    def run(sql: str, rows: RowsRead, *, bytes_max: int) -> bytes:
+    def run(sql: str, rows: RowsRead, *, form: PreviewForm) -> bytes:
         ran.append(rows.table)
-        return sealed.run_in_python(sql, sealed.ROWS, bytes_max=bytes_max)
+        return sealed.run_in_python(sql, sealed.ROWS, form=form)
 
     report = resealed(honest(), results=(proof,), run=run)
 

@@ -12,6 +12,7 @@ from chancery.evidence.documents import withheld_document
 from chancery.evidence.texts import LANGUAGES
 from chancery.kernel.canonical import canonical_bytes
 from chancery.kernel.errors import ChanceryError, Rejected, Unavailable
+from chancery.tabular.preview import PreviewForm
 from chancery.verify.report import Check, Report
 from chancery.verify.verify import verify_bundle
 from tests.unit.verify import sealed
@@ -139,7 +140,7 @@ def test_a_missing_cut_message_is_uncheckable() -> None:
 def test_a_query_that_cannot_run_here_differs_from_one_that_cannot_run(
     error: ChanceryError, verdict: str
 ) -> None:
-    def fail(sql: str, rows: RowsRead, *, bytes_max: int) -> bytes:
+    def fail(sql: str, rows: RowsRead, *, form: PreviewForm) -> bytes:
         raise error
 
     report = verify_bundle(FULL.to_bytes(), run=fail)
@@ -148,8 +149,8 @@ def test_a_query_that_cannot_run_here_differs_from_one_that_cannot_run(
 
 
 def test_another_result_of_the_query_is_a_mismatch() -> None:
-    def wrong(sql: str, rows: RowsRead, *, bytes_max: int) -> bytes:
-        return sealed.run_in_python(sql, rows, bytes_max=bytes_max).replace(b"4000.00", b"4000.01")
+    def wrong(sql: str, rows: RowsRead, *, form: PreviewForm) -> bytes:
+        return sealed.run_in_python(sql, rows, form=form).replace(b"4000.00", b"4000.01")
 
     report = verify_bundle(FULL.to_bytes(), run=wrong)
 

@@ -21,7 +21,7 @@ Reason: TypeAlias = Literal[
     "join", "subquery", "cte", "window", "set_operation", "no_table", "constant", "expression",
     "function", "unknown_column", "qualified_star", "changed_star", "where", "group_by",
     "grouping_sets", "having", "distinct", "filter", "limit", "offset", "ordered", "double",
-    "aggregate_type", "result_type", "lineage",
+    "aggregate_type", "result_type", "lineage", "label_text",
 ]  # fmt: skip
 """Why a result column is no native fact; a closed vocabulary."""
 
@@ -82,6 +82,11 @@ def stated_conditions(where: Json, column_of: ColumnOf) -> tuple[Condition, ...]
 def sql_text(text: str) -> str:
     """Return `text` as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def text_of(literal: str) -> str:
+    """Return the text that an SQL string literal means; the inverse of `sql_text`."""
+    return literal[1:-1].replace("''", "'")
 
 
 def _condition(part: Mapping[str, Json], column_of: ColumnOf) -> Condition | None:

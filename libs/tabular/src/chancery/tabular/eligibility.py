@@ -6,8 +6,8 @@ query is not affected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from chancery.kernel.canonical import Json
 from chancery.tabular.clauses import Condition, Reason, aggregate_clause, stated_conditions
@@ -45,10 +45,24 @@ class ColumnEligibility:
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """The judgement of a statement: of each column, or one reason that disqualifies all."""
+    """The judgement of a statement: of each column, or one reason that disqualifies all.
+
+    `texts` are the conditions by which labels repeat a text of the statement, in their order.
+    """
 
     columns: tuple[ColumnEligibility, ...]
     reason: Reason | None = None
+    texts: tuple[Condition, ...] = ()
+
+    def without(self, ungrounded: Collection[Condition]) -> Eligibility:
+        """Return the judgement when nothing may be stated under these conditions."""
+        return replace(
+            self,
+            columns=tuple(
+                _ineligible(each.name, "label_text") if _repeats(each, ungrounded) else each
+                for each in self.columns
+            ),
+        )
 
     def column(self, index: int, name: str, result_count: int) -> ColumnEligibility:
         """Return the judgement of result column `index`, as long as the counts agree."""
@@ -68,7 +82,23 @@ def eligibility(query: GatedQuery, tables: Sequence[TableSchema]) -> Eligibility
         return Eligibility((), "no_table")
     judge = _Judge(query.node, tables[0])
     items = as_items(query.node["select_list"])
-    return Eligibility(tuple(each for item in items for each in judge.item(as_object(item))))
+    columns = tuple(each for item in items for each in judge.item(as_object(item)))
+    return Eligibility(columns, texts=tuple(_texts(columns, tables[0])))
+
+
+def _texts(columns: Iterable[ColumnEligibility], table: TableSchema) -> Iterable[Condition]:
+    """Return the conditions on text columns that labels state, each once."""
+    stated = (each for column in columns if column.native for each in column.native.where)
+    kept = (each for each in stated if _is_text(table.column(each.column)))
+    return dict.fromkeys(kept)
+
+
+def _is_text(column: Column | None) -> bool:
+    return column is not None and column.type == "text"
+
+
+def _repeats(column: ColumnEligibility, conditions: Collection[Condition]) -> bool:
+    return column.native is not None and any(each in conditions for each in column.native.where)
 
 
 def _whole_reason(node: Mapping[str, Json]) -> Reason | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
+from chancery.tabular.clauses import text_of
 from chancery.tabular.formats import Format
 from chancery.tabular.plan import Plan
 from chancery.tabular.preview import PREVIEW_BYTES_MAX, ROWS_MAX, Result, Row
@@ -49,23 +50,27 @@ class Uncut:
 
     No statement meets it. `schema` holds the visible columns only. All `filters` must hold; their
     columns may be hidden. `is_whole` says that policy takes nothing away: the file needs no cut.
+    `declared` is as in `Table`.
     """
 
     schema: TableSchema
     parquet: bytes = field(repr=False)
     filters: tuple[RowFilter, ...] = ()
     is_whole: bool = False
+    declared: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """What the caller may read of a snapshot and nothing else: this a query process may hold.
 
-    A worker refuses a file that has other columns than `schema`.
+    A worker refuses a file that has other columns than `schema`. `declared` are the statements of
+    the measures that were published with the snapshot; they stay outside the process.
     """
 
     schema: TableSchema
     parquet: bytes = field(repr=False)
+    declared: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +109,13 @@ def query_job(
     """
     assert not carried or len(tables) == 1
     reads: Mapping[str, Json] = {name: list(columns) for name, columns in plan.reads.items()}
+    sought: list[Json] = [[e.column, text_of(e.literal)] for e in plan.eligibility.texts]
     header: Mapping[str, Json] = {
         "kind": "query",
         "sql": plan.query.canonical_sql,
         "flat": plan.flat,
         "sorts": plan.sorts,
+        "sought": sought,
         "reads": reads,
         "tables": [_table_json(each) for each in tables],
         "carried": {"rows_max": ROWS_ALL_MAX, "bytes_max": CARRIED_BYTES_MAX} if carried else None,
@@ -180,7 +187,8 @@ def read_result(frame: bytes) -> Result:
         for each in as_items(reply["columns"])
     )
     rows = tuple(row_of(each) for each in as_items(reply["rows"]))
-    return Result(columns, rows, truncated=reply["truncated"] is True)
+    occurring = tuple(each is True for each in as_items(reply["occurring"]))
+    return Result(columns, rows, truncated=reply["truncated"] is True, occurring=occurring)
 
 
 def read_snapshot(frames: Sequence[bytes]) -> Snapshot:

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from chancery.kernel.errors import Unavailable
+from chancery.tabular.clauses import Condition
 from chancery.tabular.engine import parser
 from chancery.tabular.formats import format_of
 from chancery.tabular.gate import gate
@@ -29,8 +31,9 @@ from chancery.tabular.jobs import (
     rows_job,
     statistics_job,
 )
+from chancery.tabular.labels import LabelText, declared_texts, label_texts
 from chancery.tabular.plan import Plan, plan
-from chancery.tabular.preview import Preview, preview_of
+from chancery.tabular.preview import Preview, PreviewForm, Result, preview_of
 from chancery.tabular.schema import TableSchema
 from chancery.tabular.spares import Spares
 from chancery.tabular.statistics import read_statistics
@@ -98,13 +101,13 @@ class WorkerPool:
             Unavailable: as `query`.
         """
         if uncut.is_whole:
-            return Table(uncut.schema, uncut.parquet)
+            return Table(uncut.schema, uncut.parquet, uncut.declared)
         limits = self._limits
         bounded = limits.message_bytes_max if bytes_max is None else bytes_max
         frames = await self._exchange(
             cut_job(uncut, limits, bytes_max=bounded), limits.query_s, reply_bytes_max(bounded)
         )
-        return Table(uncut.schema, frames[1])
+        return Table(uncut.schema, frames[1], uncut.declared)
 
     async def query(
         self, sql: str, tables: Sequence[Queried], *, page: Page = FIRST_PAGE
@@ -126,36 +129,42 @@ class WorkerPool:
             self._limits.query_s,
             reply_bytes_max(self._limits.preview_bytes_max),
         )
+        result = read_result(frames[0])
         return preview_of(
             planned.query.canonical_sql,
-            read_result(frames[0]),
+            result,
             planned.eligibility,
+            texts=await self._label_texts(planned, result, held),
             bytes_max=self._limits.preview_bytes_max,
             offset=page.offset,
         )
 
     async def query_with_rows(
-        self, sql: str, table: Table | Uncut, *, bytes_max: int | None = None
+        self, sql: str, table: Table | Uncut, *, form: PreviewForm | None = None
     ) -> tuple[Preview, RowTable | None]:
         """Return the preview of `sql` over one table, and the rows that it read of it.
 
         The rows, in the columns that the statement reads, are None when a bundle cannot carry them.
-        The preview is cut to `bytes_max`, else to what the limits of the pool allow.
+        The preview has the budget of `form`, else the one of the pool, and tells of the texts in
+        labels unless `form` does not.
 
         Raises:
             Rejected: as `query`.
         """
         limits = self._limits
-        if bytes_max is not None:
-            limits = replace(limits, preview_bytes_max=bytes_max)
+        if form is not None:
+            limits = replace(limits, preview_bytes_max=form.bytes_max)
         planned = await self._planned(sql, [table])
-        job = query_job(planned, [await self._cut_once(table)], limits, carried=True)
+        held = await self._cut_once(table)
+        job = query_job(planned, [held], limits, carried=True)
         reply_max = reply_bytes_max(limits.preview_bytes_max + CARRIED_BYTES_MAX)
         frames = await self._exchange(job, limits.query_s, reply_max)
+        result, tells_texts = read_result(frames[0]), form is None or form.texts is not None
         preview = preview_of(
             planned.query.canonical_sql,
-            read_result(frames[0]),
+            result,
             planned.eligibility,
+            texts=await self._label_texts(planned, result, [held]) if tells_texts else (),
             bytes_max=limits.preview_bytes_max,
         )
         rows = read_result(frames[1])
@@ -206,6 +215,18 @@ class WorkerPool:
         limits = self._limits
         job = convert_job(data, declared, limits, file_format=format_of(media_type))
         return read_snapshot(await self._exchange(job, limits.convert_s, limits.message_bytes_max))
+
+    async def _label_texts(
+        self, planned: Plan, result: Result, tables: Sequence[Table | RowTable]
+    ) -> tuple[LabelText, ...]:
+        """Return what the texts of labels rest on; measures are read for those no row has."""
+        wanted, declared = planned.eligibility.texts, frozenset[Condition]()
+        absent = [each for each, found in zip(wanted, result.occurring, strict=True) if not found]
+        if absent and isinstance(tables[0], Table):
+            loop = asyncio.get_running_loop()
+            work = partial(declared_texts, absent, tables[0].declared, tables[0].schema)
+            declared = await loop.run_in_executor(self._planner, work)
+        return label_texts(wanted, result.occurring, declared)
 
     async def _cut_once(self, table: Table | Uncut) -> Table:
         return await self.cut(table) if isinstance(table, Uncut) else table

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
-from chancery.kernel.errors import Rejected
+from chancery.kernel.errors import Corrupt, Rejected
 from chancery.tabular.clauses import Reason
 from chancery.tabular.eligibility import Eligibility, Native
+from chancery.tabular.labels import LabelText, read_texts, text_json, ungrounded
 from chancery.tabular.refusals import refusal
 
 ROWS_MAX = 50
@@ -20,6 +21,9 @@ BUDGET_BYTES_MIN = 16 * 1024
 
 BUDGET_BYTES_MAX = 256 * 1024
 """The page of a raw result has to fit into one message of 1 MiB, written as JSON inside JSON."""
+
+LABEL_TEXTS = "label_texts"
+"""The field of a preview that tells what the texts of its labels rest on."""
 
 Row = tuple[str | None, ...]
 """Canonical texts in column order, None for NULL."""
@@ -42,7 +46,8 @@ class Preview:
     """The rows of a result from `offset` on. `truncated` says that more existed than is carried.
 
     An answer rests on previews of the first rows only: those have no offset. `bytes_max` is the
-    budget that the rows were cut to; the canonical JSON states one that is not 64 KiB.
+    budget that the rows were cut to; the canonical JSON states one that is not 64 KiB. `texts` are
+    those that labels would repeat; the canonical JSON leaves them out where there are none.
     """
 
     sql: str
@@ -51,6 +56,7 @@ class Preview:
     truncated: bool
     offset: int = 0
     bytes_max: int = PREVIEW_BYTES_MAX
+    texts: tuple[LabelText, ...] = ()
 
     def canonical(self) -> bytes:
         """Return the canonical JSON that is hashed, stored and compared."""
@@ -59,6 +65,8 @@ class Preview:
         page: Mapping[str, Json] = {"offset": self.offset} if self.offset else {}
         is_usual = self.bytes_max == PREVIEW_BYTES_MAX
         budget: Mapping[str, Json] = {} if is_usual else {"bytes_max": self.bytes_max}
+        found: list[Json] = [text_json(each) for each in self.texts]
+        told: Mapping[str, Json] = {LABEL_TEXTS: found} if found else {}
         return canonical_bytes(
             {
                 "sql": self.sql,
@@ -67,6 +75,7 @@ class Preview:
                 "truncated": self.truncated,
                 **page,
                 **budget,
+                **told,
             }
         )
 
@@ -88,11 +97,26 @@ class NativeValue:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the worker returned: (name, DuckDB type) per column and the first rows."""
+    """What the worker returned: (name, DuckDB type) per column and the first rows.
+
+    `occurring` says of each text that a label would repeat whether the rows have it.
+    """
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[Row, ...]
     truncated: bool
+    occurring: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewForm:
+    """What a recorded preview states of how it was made: its byte budget, and `texts`.
+
+    An older build told nothing of the texts in its labels: then `texts` is None.
+    """
+
+    bytes_max: int = PREVIEW_BYTES_MAX
+    texts: tuple[LabelText, ...] | None = ()
 
 
 def preview_of(
@@ -100,16 +124,26 @@ def preview_of(
     result: Result,
     judged: Eligibility,
     *,
+    texts: Sequence[LabelText] = (),
     bytes_max: int = PREVIEW_BYTES_MAX,
     offset: int = 0,
 ) -> Preview:
     """Return the preview of a result, cut to `ROWS_MAX` rows and `bytes_max` canonical bytes.
 
+    A column whose label would repeat one of the `texts` that rests on nothing is not eligible.
+
     Raises:
         Rejected: `preview_too_large` when the columns alone exceed the budget.
     """
-    columns = _columns(result, judged)
-    bare = Preview(sql, columns, (), truncated=False, offset=offset, bytes_max=bytes_max)
+    bare = Preview(
+        sql,
+        _columns(result, judged.without(ungrounded(texts))),
+        (),
+        truncated=False,
+        offset=offset,
+        bytes_max=bytes_max,
+        texts=tuple(texts),
+    )
     size_bytes = len(bare.canonical())
     if size_bytes > bytes_max:
         raise refusal("preview_too_large")
@@ -134,6 +168,20 @@ def budget_of(preview: Mapping[str, Json]) -> int:
         return stated
     detail = "the preview states a byte budget that no execution may be set to"
     raise Rejected(detail, field="preview", code="preview_budget")
+
+
+def form_of(preview: Mapping[str, Json]) -> PreviewForm:
+    """Return the form of a recorded preview, to make it again in the same one.
+
+    Raises:
+        Rejected: as `budget_of`; `preview_label_texts` when its texts have not their form.
+    """
+    budget, told = budget_of(preview), preview.get(LABEL_TEXTS)
+    try:
+        return PreviewForm(budget, None if told is None else read_texts(told))
+    except (Corrupt, KeyError) as error:
+        detail = "the preview does not tell what the texts of its labels rest on"
+        raise Rejected(detail, field="preview", code="preview_label_texts") from error
 
 
 def value_at(preview: Preview, row: int, column: int) -> NativeValue:

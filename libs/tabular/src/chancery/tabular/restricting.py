@@ -20,16 +20,18 @@ def restricted_table(
     *,
     hidden: Collection[str],
     row_filters: Sequence[tuple[str, Sequence[str | int | bool]]],
+    declared: Iterable[str] = (),
 ) -> Restricted:
     """Return a snapshot as the table `name` with what policy takes away of it.
 
-    `columns` are all columns of the snapshot with their DuckDB types. All filters apply.
+    `columns` are all columns of the snapshot with their DuckDB types. All filters apply. `declared`
+    are the statements of the measures that were published with it.
     """
     there = tuple(columns)
     schema = TableSchema(name, visible_columns(there, hidden))
     filters = tuple(RowFilter(column, _texts(allowed)) for column, allowed in row_filters)
     is_whole = not filters and len(schema.columns) == len(there)
-    return Restricted(schema, parquet, filters, is_whole)
+    return Restricted(schema, parquet, filters, is_whole, tuple(declared))
 
 
 def _texts(values: Sequence[str | int | bool]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from chancery.tabular.places import CUT, SNAPSHOT
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, family_of, quote_identifier
 from chancery.tabular.snapshot import convert_csv, convert_xlsx
 from chancery.tabular.statistics import statistics_frame, statistics_of
-from chancery.tabular.tree import as_integer, as_object, as_text, texts
+from chancery.tabular.tree import as_integer, as_items, as_object, as_text, texts
 from chancery.tabular.twin import check_reads, create_tables, optimized
 from chancery.tabular.values import Unrepresentable, canonical, is_edge
 
@@ -150,10 +150,18 @@ def _query(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> list[
     if job["sorts"] is True:
         sort_rows(engine)
     _lock(engine, job)
-    replies = [_reply(engine, select, columns, job)]
+    occurring = [_occurs(engine, tables[0].schema, *texts(e)) for e in as_items(job["sought"])]
+    replies = [_reply(engine, select, columns, job, occurring)]
     if job["carried"] is not None:
         replies.append(_rows_of(engine, tables[0].filled, as_object(job["carried"])))
     return replies
+
+
+def _occurs(engine: Engine, schema: TableSchema, column: str, text: str) -> bool:
+    """Return whether a text is a value of a column of the one table, which the statement reads."""
+    name, where = quote_identifier(schema.name), quote_identifier(column)
+    select = f"SELECT EXISTS (SELECT 1 FROM {name} WHERE {where} = $1)"  # noqa: S608
+    return engine.fetch(select, [text], rows_max=1)[0][0] is True
 
 
 def _cut(job: Mapping[str, Json], incoming: Incoming, engine: Engine) -> list[bytes]:
@@ -246,6 +254,7 @@ def _reply(
     select: str,
     columns: Sequence[tuple[str, str]],
     bounds: Mapping[str, Json],
+    occurring: Sequence[bool] = (),
 ) -> bytes:
     """Return the rows from `offset` on that fit, and whether more exist."""
     rows_max, left_bytes = as_integer(bounds["rows_max"]), as_integer(bounds["bytes_max"])
@@ -260,11 +269,11 @@ def _reply(
         left_bytes -= len(canonical_bytes(row)) + _SEPARATOR_BYTES
         if left_bytes < 0 or len(rows) == rows_max:
             _check_finite(engine, select, columns, doubtful)
-            return _encoded(columns, rows, truncated=True)
+            return _encoded(columns, rows, occurring, truncated=True)
         doubtful.update(index for index, value in enumerate(values) if is_edge(value))
         rows.append(row)
     _check_finite(engine, select, columns, doubtful)
-    return _encoded(columns, rows, truncated=False)
+    return _encoded(columns, rows, occurring, truncated=False)
 
 
 def _check_finite(
@@ -288,7 +297,18 @@ def _rows(engine: Engine, select: str, batch_rows: int) -> Iterator[tuple[object
         yield from batch
 
 
-def _encoded(columns: Sequence[tuple[str, str]], rows: list[Json], *, truncated: bool) -> bytes:
+def _encoded(
+    columns: Sequence[tuple[str, str]],
+    rows: list[Json],
+    occurring: Sequence[bool] = (),
+    *,
+    truncated: bool,
+) -> bytes:
     return canonical_bytes(
-        {"columns": [list(each) for each in columns], "rows": rows, "truncated": truncated}
+        {
+            "columns": [list(each) for each in columns],
+            "rows": rows,
+            "truncated": truncated,
+            "occurring": list(occurring),
+        }
     )

@@ -12,8 +12,8 @@ from chancery.evidence.citations import ValueCitation
 from chancery.evidence.receipt import ResultReference, ValueReference
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
 from chancery.kernel.errors import ChanceryError, Unavailable
-from chancery.tabular.jobs import Limits, RowTable
-from chancery.tabular.preview import PREVIEW_BYTES_MAX, budget_of
+from chancery.tabular.jobs import RowTable
+from chancery.tabular.preview import PreviewForm, form_of
 from chancery.tabular.reexecute import reexecute
 from chancery.tabular.refusals import is_of_gate
 from chancery.tabular.schema import TableSchema, column_of
@@ -21,13 +21,14 @@ from chancery.tabular.values import display
 from chancery.verify.report import Check, compared, mismatch, uncheckable
 
 _LIMITS_OF_THIS_MACHINE: Final = frozenset({"sql_timeout", "sql_resources"})
+_USUAL_FORM: Final = PreviewForm()
 
 
 class Reexecution(Protocol):
     """Runs canonical SQL over the carried rows and returns the preview's canonical JSON."""
 
-    def __call__(self, sql: str, rows: RowsRead, *, bytes_max: int) -> bytes:
-        """Return the preview's bytes, cut to `bytes_max`.
+    def __call__(self, sql: str, rows: RowsRead, *, form: PreviewForm) -> bytes:
+        """Return the preview's bytes, in the form of the recorded one.
 
         Raises:
             ChanceryError: the query does not run.
@@ -42,11 +43,11 @@ class _Cell:
     value: str | None
 
 
-def execute_in_duckdb(sql: str, rows: RowsRead, *, bytes_max: int = PREVIEW_BYTES_MAX) -> bytes:
+def execute_in_duckdb(sql: str, rows: RowsRead, *, form: PreviewForm = _USUAL_FORM) -> bytes:
     """Return the preview of `sql` over `rows`, from the same gate and worker that made it."""
     columns = tuple(column_of(name, duckdb_type) for name, duckdb_type in rows.columns)
     table = RowTable(TableSchema(rows.table, columns), rows.rows)
-    return reexecute(sql, [table], limits=Limits(preview_bytes_max=bytes_max)).canonical()
+    return reexecute(sql, [table], form=form).canonical()
 
 
 def value_checks(bundle: Bundle, run: Reexecution) -> Iterator[Check]:
@@ -78,7 +79,7 @@ def _execution_check(
     if proof.rows.table not in datasets:
         return mismatch(name, "the carried rows are of another dataset than the result")
     try:
-        preview = run(proof.sql, proof.rows, bytes_max=budget_of(proof.preview))
+        preview = run(proof.sql, proof.rows, form=form_of(proof.preview))
     except ChanceryError as error:
         if isinstance(error, Unavailable) or error.code in _LIMITS_OF_THIS_MACHINE:
             return uncheckable(name, f"the query could not be run here: {error.code}")

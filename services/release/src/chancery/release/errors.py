@@ -7,6 +7,7 @@ Tree::
     ├── PolicyNotCurrent   the request pins a policy revision that does not hold
     ├── RunVoid            the event belongs to no run, or repeats it wrongly
     └── InvalidSelection   what a selector proposed does not stand up to release's own records
+        └── OtherBuild     another build made it, and this one cannot answer for it
     Conflict
     ├── RunStillOpen       a run is retried only after it has ended
     ├── KeyReused          the idempotency key named another request before
@@ -70,6 +71,12 @@ class InvalidSelection(Rejected):
     """A proposed fact is not exactly what release's own records hold; the whole is refused."""
 
     code = "invalid_selection"
+
+
+class OtherBuild(InvalidSelection):
+    """A value comes from a build of another version, which says nothing against the evidence."""
+
+    code = "other_build"
 
 
 class RunVoid(Rejected):

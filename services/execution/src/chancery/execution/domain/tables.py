@@ -42,4 +42,5 @@ def table_of(pinned: Restricted, manifest: DatasetManifest, parquet: bytes) -> U
         parquet,
         hidden=pinned.hidden_columns,
         row_filters=pinned.row_filters,
+        declared=[card.sql for card in manifest.cards],
     )

@@ -193,14 +193,16 @@ class Reading:
         manifest = await self.manifest(tenant, pinned.manifest_sha256)
         sha256, policy = pinned.extraction_sha256, table_of(pinned.restricted, manifest, b"")
         if policy.is_whole:
-            return Table(policy.schema, await self.blobs.get(tenant, sha256, limit=left_bytes))
+            whole = await self.blobs.get(tenant, sha256, limit=left_bytes)
+            return Table(policy.schema, whole, policy.declared)
 
         async def stored() -> Uncut:
             parquet = await self.blobs.get(tenant, sha256, limit=left_bytes // 2)
             return replace(policy, parquet=parquet)
 
         key = cut_key(tenant, sha256, policy)
-        return await self.cuts.of(key, policy.schema, stored, bytes_max=left_bytes)
+        cut = await self.cuts.of(key, policy.schema, stored, bytes_max=left_bytes)
+        return replace(cut, declared=policy.declared)
 
 
 def _passages(case: Case, gathered: RunGathered, texts: Mapping[str, str]) -> tuple[Passage, ...]:

@@ -14,13 +14,8 @@ from chancery.evidence.scope import Scope, ScopeEntry
 from chancery.kernel.errors import Corrupt, NotFound, Unavailable
 from chancery.release.adapters.remembered import Remembered
 from chancery.release.domain.documents import Document
-from chancery.release.domain.selection import (
-    Evidence,
-    Pin,
-    Query,
-    Selection,
-    query_name,
-)
+from chancery.release.domain.recorded import Query
+from chancery.release.domain.selection import Evidence, Pin, Selection, query_name
 from chancery.release.errors import InvalidSelection
 from chancery.store.blobs import Blobs
 

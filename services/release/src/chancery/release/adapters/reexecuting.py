@@ -10,6 +10,7 @@ from chancery.evidence.bundle import RowsRead
 from chancery.release.domain.resealing import Again
 from chancery.tabular.jobs import Limits
 from chancery.tabular.pool import WorkerPool
+from chancery.tabular.preview import PreviewForm
 from chancery.tabular.restricting import Restricted
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ class Reexecuting:
         """End the processes."""
         await self._opened.aclose()
 
-    async def __call__(self, sql: str, table: Restricted, *, bytes_max: int) -> Again:
-        """Return the preview, cut to `bytes_max`, and the rows that the statement read."""
+    async def __call__(self, sql: str, table: Restricted, *, form: PreviewForm) -> Again:
+        """Return the preview, in `form`, and the rows that the statement read."""
         pool = await self._started()
-        preview, rows = await pool.query_with_rows(sql, table, bytes_max=bytes_max)
+        preview, rows = await pool.query_with_rows(sql, table, form=form)
         if rows is None:
             return Again(preview, None)
         columns = tuple((each.name, each.duckdb_type) for each in rows.schema.columns)

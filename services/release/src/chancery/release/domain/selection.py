@@ -25,22 +25,20 @@ from chancery.evidence.quote import UnsupportedSelection
 from chancery.evidence.receipt import Execution, ValueReference
 from chancery.evidence.references import Reference
 from chancery.evidence.scope import Scope, ScopeEntry
-from chancery.kernel.canonical import Json, canonical_bytes, parse_json
-from chancery.kernel.errors import Corrupt, Rejected
+from chancery.kernel.errors import Rejected
 from chancery.release.domain.documents import (
     Document,
     pin_of,
     quote_fact,
     reference_of,
 )
+from chancery.release.domain.recorded import Query, checked_preview
 from chancery.release.domain.stated import check_stated
 from chancery.release.errors import InvalidSelection
 from chancery.tabular import values
-from chancery.tabular.jobs import row_of
-from chancery.tabular.plan import Plan, plan
-from chancery.tabular.preview import Preview, Result, budget_of, preview_of, value_at
+from chancery.tabular.plan import Plan
+from chancery.tabular.preview import Preview, value_at
 from chancery.tabular.schema import TableSchema, visible_columns
-from chancery.tabular.tree import as_items, as_object, as_text
 
 Selection = ProposedQuote | ProposedValue
 
@@ -56,15 +54,6 @@ class Pin:
     key: str
     extraction_sha256: str
     manifest_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """An executed statement as execution stored it: its text, its preview's bytes, its dataset."""
-
-    manifest: DatasetManifest
-    sql: str
-    preview: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,30 +289,6 @@ class _Builder:
         return Pinned(pin.kind, pin.key, pin.revision, columns, entry.row_filters)
 
 
-def checked_preview(query: Query, table: TableSchema) -> tuple[Preview, Plan]:
-    """Return a recorded preview whose statement, labels and eligibility are what we derive.
-
-    Raises:
-        Rejected: the statement does not pass the gate over what the caller may see, or the preview
-            states a byte budget that no execution may be set to.
-        InvalidSelection: the recorded preview is not the one that follows from the statement.
-    """
-    planned = plan(query.sql, [table])
-    if planned.query.canonical_sql != query.sql:
-        message = "the recorded statement is not in its canonical form"
-        raise InvalidSelection(message, code="query_not_canonical")
-    try:
-        result, budget = _result_of(query.preview)
-    except (Corrupt, KeyError, TypeError, ValueError, AssertionError) as error:
-        message = "the recorded preview is malformed"
-        raise InvalidSelection(message, code="preview_malformed") from error
-    preview = preview_of(query.sql, result, planned.eligibility, bytes_max=budget)
-    if preview.canonical() != query.preview:
-        message = "the recorded preview is not the one that its statement gives"
-        raise InvalidSelection(message, code="preview_mismatch")
-    return preview, planned
-
-
 def is_selection_error(error: Rejected) -> bool:
     """Tell whether an error means that the proposal is unsound, not that something is away."""
     return isinstance(error, InvalidSelection | UnsupportedSelection) or error.field in {
@@ -332,25 +297,6 @@ def is_selection_error(error: Rejected) -> bool:
         "column",
         "preview",
     }
-
-
-def _result_of(payload: bytes) -> tuple[Result, int]:
-    """Return a recorded result with the byte budget that it was cut to."""
-    parsed = parse_json(payload)
-    if canonical_bytes(parsed) != payload:
-        message = "not canonical"
-        raise ValueError(message)
-    found = as_object(parsed)
-    columns = tuple(
-        (as_text(as_object(each)["name"]), as_text(as_object(each)["type"]))
-        for each in as_items(found["columns"])
-    )
-    rows = tuple(row_of(each) for each in as_items(found["rows"]))
-    if any(len(row) != len(columns) for row in rows):
-        message = "a row has another number of cells"
-        raise ValueError(message)
-    truncated: Json = found["truncated"]
-    return Result(columns, rows, truncated=truncated is True), budget_of(found)
 
 
 def _not_admitted(noun: str) -> InvalidSelection:

@@ -26,7 +26,7 @@ from chancery.release.handlers.fsck_policy import PolicyThen
 from chancery.release.ports.fsck import Logs, Records, Reexecution, Told
 from chancery.store.blobs import BlobCorrupt, Blobs
 from chancery.tabular.engine import engine_name
-from chancery.tabular.preview import budget_of
+from chancery.tabular.preview import form_of
 from chancery.tabular.refusals import is_of_gate
 from chancery.tabular.restricting import Restricted, restricted_table
 from chancery.tabular.tree import as_object
@@ -116,6 +116,7 @@ class CheckValues:
             await self._blob("snapshot", tenant, named.extraction_sha256),
             hidden=seen.view.hidden,
             row_filters=seen.view.row_filters,
+            declared=[card.sql for card in manifest.cards],
         )
 
     async def _recorded(self, held: HeldRelease, result: SealedResult) -> Recorded:
@@ -131,8 +132,8 @@ class CheckValues:
         self, result: SealedResult, recorded: Recorded, table: Restricted
     ) -> Again:
         try:
-            budget = budget_of(as_object(parse_json(recorded.preview)))
-            return await self.reexecute(recorded.sql.decode(), table, bytes_max=budget)
+            form = form_of(as_object(parse_json(recorded.preview)))
+            return await self.reexecute(recorded.sql.decode(), table, form=form)
         except (UnicodeDecodeError, TypeError) as error:
             raise ResultFault("result_differs", differs="form") from error
         except (Rejected, Unavailable, Corrupt) as error:

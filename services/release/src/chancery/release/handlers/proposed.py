@@ -26,7 +26,7 @@ from chancery.release.domain.selection import (
     select,
     with_selected,
 )
-from chancery.release.errors import InvalidSelection
+from chancery.release.errors import InvalidSelection, OtherBuild
 from chancery.release.handlers.ending import Ending, plain_refusal
 from chancery.release.handlers.run_events import RunEvents, data_of, traced
 from chancery.release.ports.position import Position
@@ -89,6 +89,10 @@ class SealRun:
             return draft_answer(run, ground, selected), ground
         except ScopeTooWide:
             return plain_refusal(run, ground, "scope_too_wide"), ground
+        except OtherBuild as error:
+            # The evidence may well suffice; asked again when all run one build, it is answered.
+            _log.warning("a proposal of another build", run_id=run.run_id, code=error.code)
+            return plain_refusal(run, ground, "unavailable", error.code), ground
         except Rejected as error:
             if not is_selection_error(error):
                 raise

@@ -11,6 +11,7 @@ from chancery.release.domain.held import HeldRelease
 from chancery.release.domain.index_fold import IndexEntry
 from chancery.release.domain.resealing import Again
 from chancery.release.ports.table_sets import ProjectionName, TableSet
+from chancery.tabular.preview import PreviewForm
 from chancery.tabular.restricting import Restricted
 
 Told: TypeAlias = Callable[[str, int, int], None]
@@ -114,8 +115,8 @@ class Logs(Protocol):
 class Reexecution(Protocol):
     """Runs a sealed statement again in a process of its own."""
 
-    async def __call__(self, sql: str, table: Restricted, *, bytes_max: int) -> Again:
-        """Return the preview, cut to `bytes_max`, and the rows that the statement read.
+    async def __call__(self, sql: str, table: Restricted, *, form: PreviewForm) -> Again:
+        """Return the preview, in `form`, and the rows that the statement read.
 
         Raises:
             Rejected, Unavailable: with a stable code, as `WorkerPool.query_with_rows`.
