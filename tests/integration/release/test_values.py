@@ -20,6 +20,7 @@ from chancery.evidence.bundle import RowsRead
 from chancery.evidence.manifest import DatasetManifest, MeasureCard
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import ChanceryError
+from chancery.tabular.engine import engine_name
 from chancery.tabular.jobs import RowTable, Uncut
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.pool import WorkerPool
@@ -256,6 +257,28 @@ async def test_a_result_that_does_not_tell_of_its_texts_is_unavailable_and_no_an
     answer = parse((await orders.world.ended(admitted.run_id)).json_text)
     assert answer["outcome"] == "unavailable"
     assert "prose" not in str(answer)
+
+
+@pytest.mark.req("KO-3", "KO-8")
+async def test_a_value_of_another_engine_is_unavailable_and_answered_when_asked_again(
+    orders: Orders,
+) -> None:
+    """In a rolling upgrade execution may run another engine than the one that receipts can name."""
+    world, admitted = orders.world, await orders.ask()
+    run_id, sql = admitted.run_id, "SELECT sum(amount) FROM orders"
+    value = await orders.propose(run_id, sql)
+
+    await world.propose(admitted, value.model_copy(update={"engine": "duckdb/9.9.9"}))
+
+    refused = parse((await world.ended(run_id)).json_text)
+    assert (refused["status"], refused["outcome"]) == ("refused", "unavailable")
+    run = parse((await world.document("run", run_id)).json_text)
+    assert (run["state"], run["detail"], run["coverage"]) == ("refused", "engine_mismatch", None)
+    await world.retry(run_id, key="again")
+    again = await world.admitted(run_id, generation=2)
+    await world.gather(again, measures=(orders.measure(),))
+    await world.propose(again, value.model_copy(update={"engine": engine_name()}))
+    assert parse((await world.ended(run_id)).json_text)["status"] == "sealed"
 
 
 @pytest.mark.req("CR-27")

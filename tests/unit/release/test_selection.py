@@ -35,7 +35,7 @@ from chancery.release.domain.selection import (
     query_name,
     select,
 )
-from chancery.release.errors import InvalidSelection
+from chancery.release.errors import InvalidSelection, OtherBuild
 from chancery.tabular.labels import LabelText
 from chancery.tabular.plan import plan
 from chancery.tabular.preview import (
@@ -250,7 +250,7 @@ def test_a_value_of_another_engine_is_refused(engine: str) -> None:
         (execution,) = stated(sql, column, engine=known).executions
         assert execution.engine == "duckdb/1"
 
-    with pytest.raises(InvalidSelection) as refused:
+    with pytest.raises(OtherBuild) as refused:
         stated(sql, column, engine=engine)
 
     assert refused.value.code == "engine_mismatch"

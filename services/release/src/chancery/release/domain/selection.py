@@ -34,7 +34,7 @@ from chancery.release.domain.documents import (
 )
 from chancery.release.domain.recorded import Query, checked_preview
 from chancery.release.domain.stated import check_stated
-from chancery.release.errors import InvalidSelection
+from chancery.release.errors import InvalidSelection, OtherBuild
 from chancery.tabular import values
 from chancery.tabular.plan import Plan
 from chancery.tabular.preview import Preview, value_at
@@ -158,6 +158,7 @@ def select(
     Blocking: the SQL gate parses.
 
     Raises:
+        OtherBuild: one fact comes from another build, so that nothing is known of it.
         UnsupportedSelection, InvalidSelection, Rejected: one fact does not stand up.
         AlteredText: stored evidence does not have its hash.
     """
@@ -220,7 +221,7 @@ class _Builder:
         """Derive a value's label and eligibility again and take its cell."""
         if selection.engine not in {None, self._engine}:
             message = "the value was made by another engine than the one that its receipt can name"
-            raise InvalidSelection(message, code="engine_mismatch")
+            raise OtherBuild(message, code="engine_mismatch")
         preview, planned = self._preview(query_name(selection), entry)
         value = value_at(preview, selection.row, selection.column)
         check_stated(value, planned.tables)
