@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
+from functools import partial
 
 import asyncpg
 import pytest
 
 from chancery.indexing.adapters.slow_queue import PostgresSlowQueue
 from chancery.indexing.domain.history import ResourceRef
-from chancery.indexing.domain.wishes import TAKEN_S, SlowRevision
+from chancery.indexing.domain.wishes import LEASE_S, SlowRevision
+from chancery.indexing.handlers.leasing import Renewing, hold
 from chancery.store.pool import open_pool
 from chancery.testkit.postgres import Database
+from chancery.testkit.waiting import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -58,7 +63,7 @@ async def test_one_is_taken_once_until_it_is_given_back_or_its_holder_is_gone(
     owner = await asyncpg.connect(database.superuser_dsn)
     await owner.execute(
         "UPDATE indexing.slow_extraction SET taken_until = taken_until - make_interval(secs => $1)",
-        TAKEN_S + 1,
+        LEASE_S + 1,
     )
     await owner.close()
     lost = await queue.take(["acme"])
@@ -66,3 +71,55 @@ async def test_one_is_taken_once_until_it_is_given_back_or_its_holder_is_gone(
 
     assert (first, second, again, lost) == (one, None, one, one)
     assert await queue.take([]) is None
+
+
+@pytest.mark.req("EV-6")
+async def test_who_has_lost_a_revision_neither_keeps_nor_ends_nor_gives_it_back(
+    queue: PostgresSlowQueue,
+) -> None:
+    one, brief = slow("acme", "s"), replace(queue, lease_s=0.0)
+    await queue.record(one)
+    assert await brief.take([]) == one
+    other = PostgresSlowQueue(queue.pool)
+    assert await other.take([]) == one
+
+    renewed = await brief.renew(one)
+    await brief.give_back(one)
+    await brief.end(one)
+
+    assert not renewed
+    assert await brief.take([]) is None
+    assert await other.renew(one)
+    await other.end(one)
+    assert await replace(brief, lease_s=0.0).take([]) is None
+
+
+@pytest.mark.req("EV-6", "EV-7")
+async def test_work_that_outlasts_its_lease_is_nobody_elses_until_its_process_is_gone(
+    queue: PostgresSlowQueue,
+) -> None:
+    one, looks = slow("acme", "s"), list[SlowRevision | None]()
+    own, other = replace(queue, lease_s=0.5), PostgresSlowQueue(queue.pool)
+    await queue.record(one)
+    assert await own.take([]) == one
+    began = asyncio.get_running_loop().time()
+
+    async def look(*, past_s: float) -> bool:
+        looks.append(await other.take([]))
+        return asyncio.get_running_loop().time() - began > past_s
+
+    async def is_taken() -> bool:
+        looks.append(await other.take([]))
+        return looks[-1] is not None
+
+    async with asyncio.TaskGroup() as group:
+        working = group.create_task(
+            hold(asyncio.Event().wait(), lambda: own.renew(one), Renewing(0.05, 0.3))
+        )
+        await eventually(partial(look, past_s=3 * own.lease_s))
+        while_alive = list(looks)
+        working.cancel()
+        await eventually(is_taken, within_s=10)
+
+    assert set(while_alive) == {None}
+    assert looks[-1] == one

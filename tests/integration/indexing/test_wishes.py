@@ -9,13 +9,14 @@ import pytest
 
 from chancery.indexing.adapters.wishes import PostgresWishes
 from chancery.indexing.domain.history import ResourceRef
-from chancery.indexing.domain.wishes import WHOLE, Wish
+from chancery.indexing.domain.wishes import LEASE_S, WHOLE, Wish
 from chancery.indexing.errors import RefreshedRecently
 from chancery.store.pool import open_pool
 from chancery.testkit.postgres import Database
 
 pytestmark = pytest.mark.integration
 
+PAST_LEASE_S = int(LEASE_S) + 1
 REF = ResourceRef("acme", "source", "key")
 
 
@@ -64,12 +65,12 @@ async def test_a_wish_is_taken_by_one_and_lost_by_who_dies(
 
     taken = [await wishes.take() for _ in range(3)]
     await wishes.end(one)
-    await pass_time(database, 301)
+    await pass_time(database, PAST_LEASE_S)
     again = [await wishes.take() for _ in range(2)]
     await wishes.give_back(whole)
     back = await wishes.take()
     await wishes.end(whole)
-    await pass_time(database, 301)
+    await pass_time(database, PAST_LEASE_S)
 
     assert taken == [one, whole, None]
     assert again == [whole, None]
@@ -78,7 +79,7 @@ async def test_a_wish_is_taken_by_one_and_lost_by_who_dies(
 
 
 @pytest.mark.req("EV-6")
-async def test_who_was_too_slow_does_not_end_a_newer_wish(
+async def test_a_newer_wish_waits_for_the_one_in_work_and_is_not_ended_with_it(
     wishes: PostgresWishes, database: Database
 ) -> None:
     old, new = Wish(REF, 1, "old"), Wish(REF, 1, "new")
@@ -87,6 +88,33 @@ async def test_who_was_too_slow_does_not_end_a_newer_wish(
     await pass_time(database, 61)
     await wishes.record(new)
 
+    meanwhile = await wishes.take()
     await wishes.end(old)
 
+    assert meanwhile is None
     assert await wishes.take() == new
+
+
+@pytest.mark.req("EV-6")
+async def test_a_wish_is_kept_as_long_as_it_is_renewed_and_belongs_to_one_process(
+    wishes: PostgresWishes, database: Database
+) -> None:
+    other, one = PostgresWishes(wishes.pool), Wish(REF, 1, "one")
+    await wishes.record(one)
+    assert await wishes.take() == one
+    await pass_time(database, PAST_LEASE_S - 2)
+    kept = await wishes.renew(one)
+    await pass_time(database, PAST_LEASE_S - 2)
+    meanwhile = await other.take()
+    await pass_time(database, 2)
+    after = await other.take()
+
+    lost = await wishes.renew(one)
+    await wishes.give_back(one)
+    await wishes.end(one)
+
+    assert (kept, meanwhile, after, lost) == (True, None, one, False)
+    assert await wishes.take() is None
+    assert await other.renew(one)
+    await other.give_back(one)
+    assert await wishes.take() == one

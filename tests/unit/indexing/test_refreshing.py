@@ -43,6 +43,9 @@ class MemoryWishes:
     async def take(self) -> Wish | None:
         return self.waiting.pop(0) if self.waiting else None
 
+    async def renew(self, wish: Wish) -> bool:
+        return wish not in self.waiting
+
     async def end(self, wish: Wish) -> None:
         self.ended.append(wish)
 

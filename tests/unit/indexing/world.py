@@ -245,6 +245,9 @@ class MemorySlowQueue:
             self.taken.add(found)
         return found
 
+    async def renew(self, slow: SlowRevision) -> bool:
+        return slow in self.taken
+
     async def end(self, slow: SlowRevision) -> None:
         self.world.slow.remove(slow)
 

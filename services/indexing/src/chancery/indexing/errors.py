@@ -13,6 +13,12 @@ class LogMoved(Conflict):
     code = "index_log_moved"
 
 
+class LeaseLost(Conflict):
+    """Another process has taken up the work, or may do so by now."""
+
+    code = "lease_lost"
+
+
 class UnreadableHistory(Corrupt):
     """An event of the resource cannot be read by this build, so nothing is concluded from it."""
 

@@ -83,15 +83,19 @@ class Wishes(Protocol):
         ...
 
     async def take(self) -> Wish | None:
-        """Take the oldest open wish, or None; whoever dies with it loses it after a while."""
+        """Take the oldest open wish, or None; whoever does not `renew` it loses it in time."""
+        ...
+
+    async def renew(self, wish: Wish) -> bool:
+        """Keep a wish that was taken here; False when another process has it."""
         ...
 
     async def end(self, wish: Wish) -> None:
-        """Say that a wish was carried out, as far as it can be."""
+        """Say that a wish was carried out, as far as it can be; another's is left alone."""
         ...
 
     async def give_back(self, wish: Wish) -> None:
-        """Let a wish be taken again; it could not be carried out now."""
+        """Let a wish be taken again that could not be carried out now; another's is left alone."""
         ...
 
 
@@ -107,15 +111,22 @@ class SlowQueue(Protocol):
         ...
 
     async def take(self, served: Sequence[str]) -> SlowRevision | None:
-        """Take the oldest of a tenant that is not in `served`, else of the first one there."""
+        """Take the oldest of a tenant that is not in `served`, else of the first one there.
+
+        Whoever does not `renew` it loses it after a while.
+        """
+        ...
+
+    async def renew(self, slow: SlowRevision) -> bool:
+        """Keep a revision that was taken here; False when another process has it."""
         ...
 
     async def end(self, slow: SlowRevision) -> None:
-        """Forget a revision that has an outcome."""
+        """Forget a revision that has an outcome; one that another process has is left alone."""
         ...
 
     async def give_back(self, slow: SlowRevision) -> None:
-        """Let a revision be taken again; it could not be extracted now."""
+        """Let a revision be taken again that could not be extracted now, as `end` does."""
         ...
 
 

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chancery.indexing.domain.history import ResourceRef
-from chancery.indexing.domain.wishes import TAKEN_S, SlowRevision
+from chancery.indexing.domain.wishes import LEASE_S, SlowRevision
+from chancery.kernel.ids import random_id
 from chancery.store.pool import Pool, borrow
 from chancery.store.queries import load_queries
 
 _QUERIES = load_queries("chancery.indexing")
 _RECORD = _QUERIES["record_slow_extraction"]
 _TAKE = _QUERIES["take_slow_extraction"]
+_RENEW = _QUERIES["renew_slow_extraction"]
 _END = _QUERIES["end_slow_extraction"]
 _GIVE_BACK = _QUERIES["give_slow_extraction_back"]
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresSlowQueue:
-    """The `SlowQueue` over schema `indexing`."""
+    """The `SlowQueue` over schema `indexing`, of one `holder`."""
 
     pool: Pool
+    lease_s: float = LEASE_S
+    holder: str = field(default_factory=random_id)
 
     async def record(self, slow: SlowRevision) -> None:
         """Record a revision; see `SlowQueue.record`."""
@@ -31,20 +35,26 @@ class PostgresSlowQueue:
     async def take(self, served: Sequence[str]) -> SlowRevision | None:
         """Take a revision; see `SlowQueue.take`."""
         async with borrow(self.pool) as connection:
-            row = await connection.fetchrow(_TAKE, TAKEN_S, list(served))
+            row = await connection.fetchrow(_TAKE, self.lease_s, list(served), self.holder)
         if row is None:
             return None
         return SlowRevision(ResourceRef(row["tenant"], row["kind"], row["key"]), row["revision"])
 
+    async def renew(self, slow: SlowRevision) -> bool:
+        """Keep it; see `SlowQueue.renew`."""
+        async with borrow(self.pool) as connection:
+            kept = await connection.fetchval(_RENEW, *_names(slow), self.holder, self.lease_s)
+        return kept is True
+
     async def end(self, slow: SlowRevision) -> None:
         """Forget it; see `SlowQueue.end`."""
         async with borrow(self.pool) as connection:
-            await connection.execute(_END, *_names(slow))
+            await connection.execute(_END, *_names(slow), self.holder)
 
     async def give_back(self, slow: SlowRevision) -> None:
         """Let it be taken again; see `SlowQueue.give_back`."""
         async with borrow(self.pool) as connection:
-            await connection.execute(_GIVE_BACK, *_names(slow))
+            await connection.execute(_GIVE_BACK, *_names(slow), self.holder)
 
 
 def _names(slow: SlowRevision) -> tuple[str, str, str, int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chancery.indexing.domain.history import ResourceRef
-from chancery.indexing.domain.wishes import EVERY_S, TAKEN_S, Wish
+from chancery.indexing.domain.wishes import EVERY_S, LEASE_S, Wish
 from chancery.indexing.errors import RefreshedRecently
+from chancery.kernel.ids import random_id
 from chancery.store.pool import Pool, borrow, transaction
 from chancery.store.queries import load_queries
 
@@ -14,15 +15,18 @@ _QUERIES = load_queries("chancery.indexing")
 _RECORD = _QUERIES["record_wish"]
 _READ = _QUERIES["read_wish"]
 _TAKE = _QUERIES["take_wish"]
+_RENEW = _QUERIES["renew_wish"]
 _END = _QUERIES["end_wish"]
 _GIVE_BACK = _QUERIES["give_wish_back"]
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresWishes:
-    """The `Wishes` over schema `indexing`."""
+    """The `Wishes` over schema `indexing`, of one `holder`."""
 
     pool: Pool
+    lease_s: float = LEASE_S
+    holder: str = field(default_factory=random_id)
 
     async def record(self, wish: Wish) -> bool:
         """Record a wish; see `Wishes.record`."""
@@ -39,21 +43,27 @@ class PostgresWishes:
     async def take(self) -> Wish | None:
         """Take the oldest open wish; see `Wishes.take`."""
         async with borrow(self.pool) as connection:
-            row = await connection.fetchrow(_TAKE, TAKEN_S)
+            row = await connection.fetchrow(_TAKE, self.lease_s, self.holder)
         if row is None:
             return None
         ref = ResourceRef(row["tenant"], row["kind"], row["key"])
         return Wish(ref, row["revision"], row["request_id"])
 
+    async def renew(self, wish: Wish) -> bool:
+        """Keep it; see `Wishes.renew`."""
+        async with borrow(self.pool) as connection:
+            kept = await connection.fetchval(_RENEW, *_names(wish), self.holder, self.lease_s)
+        return kept is True
+
     async def end(self, wish: Wish) -> None:
         """Say that it was carried out; see `Wishes.end`."""
         async with borrow(self.pool) as connection:
-            await connection.execute(_END, *_names(wish), wish.request_id)
+            await connection.execute(_END, *_names(wish), self.holder, wish.request_id)
 
     async def give_back(self, wish: Wish) -> None:
         """Let it be taken again; see `Wishes.give_back`."""
         async with borrow(self.pool) as connection:
-            await connection.execute(_GIVE_BACK, *_names(wish), wish.request_id)
+            await connection.execute(_GIVE_BACK, *_names(wish), self.holder)
 
 
 def _names(wish: Wish) -> tuple[str, str, str, int]:

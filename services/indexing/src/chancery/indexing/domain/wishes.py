@@ -9,8 +9,8 @@ from chancery.indexing.domain.history import ResourceRef
 EVERY_S = 60.0
 """How long the same wish is not granted again."""
 
-TAKEN_S = 300.0
-"""How long a process may work at a wish before another one takes it up."""
+LEASE_S = 120.0
+"""How long after its last sign of life the work of a process is taken up by another one."""
 
 WHOLE = 0
 """The number that stands for the whole resource in the place of a revision."""

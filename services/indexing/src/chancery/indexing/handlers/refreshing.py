@@ -19,8 +19,10 @@ from chancery.events.requests import Message, Request
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.domain.standing import Revision, form_in_force
 from chancery.indexing.domain.wishes import WHOLE, Wish
+from chancery.indexing.errors import LeaseLost
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
+from chancery.indexing.handlers.leasing import USUAL, Renewing, hold
 from chancery.indexing.handlers.looking import look
 from chancery.indexing.handlers.progress import Asking, Cause, Progress
 from chancery.indexing.ports import Wishes
@@ -42,6 +44,7 @@ class Refreshing:
     wishes: Wishes
     announcements: Announcements
     extraction: Extraction
+    renewing: Renewing = USUAL
     _recorded: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def refresh(self, request: Request[RefreshRevision]) -> WorkAccepted:
@@ -86,7 +89,10 @@ class Refreshing:
 
     async def _carry_out(self, wish: Wish) -> None:
         try:
-            await self._index_again(wish)
+            await hold(self._index_again(wish), lambda: self.wishes.renew(wish), self.renewing)
+        except LeaseLost:
+            _log.warning("%s %s was left to another process", wish.ref.kind, wish.ref.key)
+            return
         except (Unavailable, Conflict):
             await self.wishes.give_back(wish)
             raise

@@ -1,7 +1,8 @@
 """Documents that take long are extracted by themselves, so that no other one waits for them.
 
 The delivery of such a revision ends as soon as it is recorded here, with the revision pending. One
-is in work at a time, those of all tenants in turn, with the whole time that a document may take.
+is in work at a time, those of all tenants in turn, with the whole time that a document may take:
+however long that is, no other process begins the same one while this one lives.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from chancery.indexing.domain.wishes import SlowRevision
+from chancery.indexing.errors import LeaseLost
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
+from chancery.indexing.handlers.leasing import USUAL, Renewing, hold
 from chancery.indexing.handlers.progress import Asking, Cause
 from chancery.indexing.handlers.refreshing import POLL_S
 from chancery.indexing.ports import SlowQueue
@@ -33,6 +36,7 @@ class Slowly:
     queue: SlowQueue
     announcements: Announcements
     extraction: Extraction
+    renewing: Renewing = USUAL
     _served: dict[str, None] = field(default_factory=dict[str, None])
     _recorded: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -69,7 +73,10 @@ class Slowly:
 
     async def _carry_out(self, slow: SlowRevision) -> None:
         try:
-            await self._extract(slow)
+            await hold(self._extract(slow), lambda: self.queue.renew(slow), self.renewing)
+        except LeaseLost:
+            _log.warning("%s %s was left to another process", slow.ref.kind, slow.ref.key)
+            return
         except (Unavailable, Conflict):
             await self.queue.give_back(slow)
             raise

@@ -9,7 +9,7 @@ ON CONFLICT DO NOTHING;
 -- name: take_slow_extraction
 -- Take the oldest of the tenant that was not served for longest; others skip it.
 UPDATE indexing.slow_extraction AS s
-SET taken_until = clock_timestamp() + make_interval(secs => $1)
+SET taken_until = clock_timestamp() + make_interval(secs => $1), taken_by = $3
 FROM (
     SELECT tenant, kind, key, revision
     FROM indexing.slow_extraction
@@ -22,12 +22,19 @@ WHERE (s.tenant, s.kind, s.key, s.revision)
     = (oldest.tenant, oldest.kind, oldest.key, oldest.revision)
 RETURNING s.tenant, s.kind, s.key, s.revision;
 
+-- name: renew_slow_extraction
+-- Keep a revision for a while longer, unless another one has taken it.
+UPDATE indexing.slow_extraction
+SET taken_until = clock_timestamp() + make_interval(secs => $6)
+WHERE tenant = $1 AND kind = $2 AND key = $3 AND revision = $4 AND taken_by = $5
+RETURNING true;
+
 -- name: end_slow_extraction
 -- Forget a revision that has an outcome.
 DELETE FROM indexing.slow_extraction
-WHERE tenant = $1 AND kind = $2 AND key = $3 AND revision = $4;
+WHERE tenant = $1 AND kind = $2 AND key = $3 AND revision = $4 AND taken_by = $5;
 
 -- name: give_slow_extraction_back
 -- Let anybody take a revision that could not be extracted now.
-UPDATE indexing.slow_extraction SET taken_until = NULL
-WHERE tenant = $1 AND kind = $2 AND key = $3 AND revision = $4;
+UPDATE indexing.slow_extraction SET taken_until = NULL, taken_by = NULL
+WHERE tenant = $1 AND kind = $2 AND key = $3 AND revision = $4 AND taken_by = $5;
