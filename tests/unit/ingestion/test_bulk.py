@@ -118,6 +118,19 @@ async def test_a_changed_document_among_unchanged_ones_is_the_only_revision() ->
     assert _told(published) == [("one", 1, False), ("two", 2, True)]
 
 
+async def test_the_same_bytes_under_another_media_type_are_a_revision_and_not_unchanged() -> None:
+    executor = await _desk(MemoryLog())
+    publisher = BulkPublisher(executor)
+    kinds = ["text/plain", "text/markdown", "Text/Markdown; charset=utf-8", "text/html"]
+
+    told = [
+        _told(await publisher.publish(_batch(_document("one", media_type=kind), key=kind)))[0]
+        for kind in kinds
+    ]
+
+    assert told == [("one", 1, True), ("one", 2, True), ("one", 2, False), ("one", 3, True)]
+
+
 @pytest.mark.req("EV-7")
 async def test_a_document_that_is_refused_fails_alone() -> None:
     executor = await _desk(MemoryLog())

@@ -143,9 +143,14 @@ class Page:
 
 
 def _is_of_other(found: Outcome, revision: Revision) -> bool:
-    """Tell whether a canonical form was made of other bytes than the log says were published."""
-    content = revision.publication.content_sha256
-    return found.content_sha256 is not None and found.content_sha256 != content
+    """Tell whether a canonical form was made of other content than the log says was published.
+
+    The same bytes under another media type are read in another way.
+    """
+    made_of, said = found.made_of, revision.publication
+    return made_of is not None and (
+        (made_of.content_sha256, made_of.media_type) != (said.content_sha256, said.media_type)
+    )
 
 
 def _stands_against(known: Outcome, found: Outcome) -> bool:

@@ -75,12 +75,12 @@ class Failed:
 class Outcome:
     """What came of extracting a revision under one extractor identity.
 
-    `content_sha256` are the bytes that it was made of, where that was not the log's own word.
+    `made_of` is what was taken for the publication, where that was not the log's own word.
     """
 
     extractor: str
     result: Extracted | Failed
-    content_sha256: str | None = dataclass_field(default=None, compare=False)
+    made_of: Publication | None = dataclass_field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class Publications:
         if not isinstance(outcome.result, Extracted):
             return {}
         # Only what the log says was published has this form, whatever the event says.
-        made = replace(outcome, content_sha256=published.content_sha256)
+        made = replace(outcome, made_of=published)
         return {published.revision: made}
 
 
