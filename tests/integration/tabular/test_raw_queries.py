@@ -89,7 +89,7 @@ class Stage:
             limit=limit,
         )
         try:
-            result = await self.questions.run_query(_request(body, principal))
+            result = await self.questions.run_query(request_of(body, principal))
         except ChanceryError as error:
             return {"code": error.code, "detail": error.detail, "field": error.field}
         return RESULT.validate_json(result.json_text)
@@ -101,7 +101,7 @@ CALLER = Caller(tenant="acme", principal="ada", credential_id="c", proof="0" * 6
 B = TypeVar("B", bound=Message)
 
 
-def _request(body: B, principal: str = "ada") -> Request[B]:
+def request_of(body: B, principal: str = "ada") -> Request[B]:
     caller = CALLER.model_copy(update={"principal": principal})
     return Request[B](
         caller=caller, body=body, route="query", idempotency_key="i", request_sha256="0" * 64
@@ -218,7 +218,8 @@ async def test_a_hidden_column_is_answered_byte_for_byte_as_one_that_does_not_ex
     hidden = await stage.run(probe.format("margin"), hidden=("Margin",))
     absent = await stage.run(probe.format("nought"), hidden=("Margin",))
 
-    assert hidden == absent
+    renamed = {**absent, "detail": str(absent["detail"]).replace('"nought"', '"margin"')}
+    assert hidden == renamed
     assert "code" in hidden
 
 
@@ -238,8 +239,8 @@ async def test_a_star_and_a_count_keep_to_the_policy(stage: Stage) -> None:
 async def test_a_schema_counts_the_rows_that_the_caller_may_see(stage: Stage) -> None:
     cut_down = stage.pinned(("margin",), (("region", ("south",)),))
 
-    whole = await stage.questions.read_schema(_request(stage.pinned()))
-    cut = await stage.questions.read_schema(_request(cut_down))
+    whole = await stage.questions.read_schema(request_of(stage.pinned()))
+    cut = await stage.questions.read_schema(request_of(cut_down))
 
     assert ([name for name, _ in whole.columns], whole.rows) == (
         ["id", "region", "amount", "margin"],
@@ -260,11 +261,11 @@ async def test_statistics_are_computed_once_for_each_policy(stage: Stage) -> Non
     async with WorkerPool(concurrency=1) as pool:
         questions = Questions(reading, pool)
         asked = [stage.pinned(), stage.pinned(("margin",)), stage.pinned(filters=north)]
-        first = [await questions.read_schema(_request(each)) for each in asked]
+        first = [await questions.read_schema(request_of(each)) for each in asked]
     idle = Questions(reading, _NoSql(), remembered=questions.remembered)
 
-    second = [await idle.read_schema(_request(each)) for each in asked]
-    unknown = await idle.read_schema(_request(stage.pinned(("amount",))))
+    second = [await idle.read_schema(request_of(each)) for each in asked]
+    unknown = await idle.read_schema(request_of(stage.pinned(("amount",))))
 
     assert second == first
     assert len({schema.model_dump_json(include={"statistics"}) for schema in first}) == 3
@@ -293,9 +294,9 @@ async def test_a_schema_is_told_without_statistics_that_take_too_much(stage: Sta
     north: Filters = (("region", ("north",)),)
     async with WorkerPool(Limits(memory_bytes=1024), concurrency=1) as pool:
         questions = Questions(stage.questions.reading, pool)
-        whole = await questions.read_schema(_request(stage.pinned()))
+        whole = await questions.read_schema(request_of(stage.pinned()))
         with pytest.raises(ChanceryError) as refused:
-            await questions.read_schema(_request(stage.pinned(filters=north)))
+            await questions.read_schema(request_of(stage.pinned(filters=north)))
 
     assert (whole.rows, whole.statistics) == (120, None)
     assert refused.value.code == "sql_resources", "the number of all rows is no way out"
@@ -306,7 +307,7 @@ async def test_a_dataset_that_is_not_ready_is_no_table(stage: Stage) -> None:
     body = RunQuery(workspace_id="w", sql="select id from orders", datasets=(pinned,))
 
     with pytest.raises(ChanceryError) as refused:
-        await stage.questions.run_query(_request(body))
+        await stage.questions.run_query(request_of(body))
 
     assert refused.value.code == "sql_unknown_table"
 

@@ -19,8 +19,8 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from chancery.kernel.canonical import Json
 from chancery.tabular.ambiguity import has_ambiguous_name
 from chancery.tabular.gate import GatedQuery
-from chancery.tabular.refusals import refusal
-from chancery.tabular.schema import TableSchema, ambiguous_table, find_table, fold
+from chancery.tabular.refusals import refusal, unknown_name
+from chancery.tabular.schema import TableSchema, fold
 from chancery.tabular.tree import as_items, as_text, objects_within
 
 Reads: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -39,10 +39,21 @@ def tables_of(query: GatedQuery, schemas: Sequence[TableSchema]) -> tuple[TableS
     Raises:
         Rejected: `sql_unknown_table` or `sql_ambiguous_table`.
     """
-    found = {table.name: table for table in (find_table(name, schemas) for name in query.tables)}
+    found = {table.name: table for table in (_find(name, schemas) for name in query.tables)}
     if len({fold(name) for name in found}) != len(found):
-        raise ambiguous_table()
+        raise refusal("sql_ambiguous_table")
     return tuple(found[name] for name in sorted(found))
+
+
+def _find(name: str, schemas: Sequence[TableSchema]) -> TableSchema:
+    """Return the table that SQL means by `name`: the exact spelling, else the only folded match."""
+    exact = [each for each in schemas if each.name == name]
+    found = exact or [each for each in schemas if fold(each.name) == fold(name)]
+    if not found:
+        raise unknown_name("sql_unknown_table", name)
+    if len(found) > 1:
+        raise refusal("sql_ambiguous_table")
+    return found[0]
 
 
 def reads_of(query: GatedQuery, tables: Sequence[TableSchema]) -> Reads:
@@ -80,9 +91,9 @@ def _check_names(node: Mapping[str, Json], tables: Sequence[TableSchema]) -> Non
     for each in objects_within(node):
         if each.get("class") != "COLUMN_REF":
             continue
-        names = as_items(each["column_names"])
-        if fold(as_text(names[-1])) not in known | aliases:
-            raise refusal("sql_unknown_column")
+        name = as_text(as_items(each["column_names"])[-1])
+        if fold(name) not in known | aliases:
+            raise unknown_name("sql_unknown_column", name)
 
 
 def _pairs(sql: str, tables: Sequence[TableSchema]) -> Iterator[tuple[str, str]]:

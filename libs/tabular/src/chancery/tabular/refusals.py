@@ -1,4 +1,7 @@
-"""Why a statement is refused: stable codes with fixed texts, never the engine's own words."""
+"""Why a statement is refused: stable codes with fixed texts, never the engine's own words.
+
+The one thing of a statement that a text repeats is a name that means nothing to the caller.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,10 @@ import re
 from collections.abc import Mapping
 
 from chancery.kernel.errors import Rejected
+from chancery.tabular.schema import quote_identifier
+
+NAME_CHARACTERS_MAX = 64
+"""As long as a name of a column can be; a dataset's id is no longer."""
 
 _NO_NAME = re.compile(r"[^a-z]+")
 TEXTS: Mapping[str, str] = {
@@ -16,6 +23,8 @@ TEXTS: Mapping[str, str] = {
     "sql_not_one_statement": "sql holds more than one statement; send exactly one SELECT",
     "sql_statement_not_select": "sql is not a SELECT; only SELECT statements are allowed",
     "sql_too_complex": "sql has too many parts or is nested too deeply; simplify it",
+    "sql_unknown_table": "sql names a table that is not a dataset of this workspace",
+    "sql_ambiguous_table": "sql names tables whose names differ only in case; use one of them",
     "sql_unknown_column": "sql names a column that the tables it reads do not have",
     "sql_lineage_unresolved": "the columns that sql reads cannot be proven; simplify it",
     "sql_lineage_disagrees": "the columns that sql reads cannot be proven; simplify it",
@@ -48,6 +57,26 @@ def is_of_gate(code: str) -> bool:
     One that was accepted before meets it only where gate or engine changed since.
     """
     return code in _OF_THE_GATE or code.startswith("sql_feature_")
+
+
+def unknown_name(code: str, name: str) -> Rejected:
+    """Return the refusal of a name that the statement has and its tables do not.
+
+    Hidden and absent names are told alike: the text is made of nothing but the name as it was sent.
+    """
+    return Rejected(f"{TEXTS[code]}: {_shown(name)}", field="sql", code=code)
+
+
+def _shown(name: str) -> str:
+    """Return a name on one line, quoted as in SQL; what no screen shows as it is, as escapes."""
+    kept = name[:NAME_CHARACTERS_MAX]
+    told = "".join(map(_escaped, kept))
+    return quote_identifier(told) + ("" if kept == name else "…")
+
+
+def _escaped(character: str) -> str:
+    is_plain = character.isprintable() and character != "\\"
+    return character if is_plain else character.encode("unicode_escape").decode("ascii")
 
 
 def refusal(code: str) -> Rejected:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-from chancery.kernel.errors import Rejected
 
 Family: TypeAlias = Literal[
     "integer", "decimal", "double", "boolean", "date", "timestamp", "timestamptz", "text", "other"
@@ -111,25 +109,3 @@ def fold(name: str) -> str:
 def quote_identifier(name: str) -> str:
     """Return `name` as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def find_table(name: str, schemas: Sequence[TableSchema]) -> TableSchema:
-    """Return the table that SQL means by `name`: the exact spelling, else the only folded match.
-
-    Raises:
-        Rejected: `sql_unknown_table` or `sql_ambiguous_table`.
-    """
-    exact = [each for each in schemas if each.name == name]
-    found = exact or [each for each in schemas if fold(each.name) == fold(name)]
-    if not found:
-        detail = "sql names a table that is not a dataset of this workspace"
-        raise Rejected(detail, field="sql", code="sql_unknown_table")
-    if len(found) > 1:
-        raise ambiguous_table()
-    return found[0]
-
-
-def ambiguous_table() -> Rejected:
-    """Return the refusal of a name that two tables share when case does not count."""
-    detail = "sql names tables whose names differ only in case; use one of them"
-    return Rejected(detail, field="sql", code="sql_ambiguous_table")
