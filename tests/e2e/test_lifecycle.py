@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
@@ -17,7 +18,14 @@ from chancery.testkit.waiting import wait_until
 from tests.e2e.running import System, command, running
 from tests.e2e.world import make_world
 
+README = Path(__file__).parents[2] / "README.md"
 PAGE = "# Pumps\n\nThe spare pump stands in hall seven.\n"
+CALLS = {
+    "ask": ["ask", "Where?", "-w", "w"],
+    "publish": ["publish", str(README), "-w", "w"],
+    "sources": ["sources", "-w", "w"],
+    "token": ["token", "--principal", "p"],
+}
 QUESTION = "Where does the spare pump stand?"
 
 
@@ -125,6 +133,8 @@ def test_people_publish_ask_and_verify_from_the_command_line(
 
     published = command(["publish", str(tmp_path / "pages")], settings)
     asked = command(["ask", QUESTION, "--bundle", str(bundle)], settings)
+    proof = tmp_path / "proof.json"
+    as_json = command(["ask", QUESTION, "--bundle", str(proof), "--json"], settings)
     refused = command(["ask", "Who wrote Moby Dick?"], settings)
     verified = command(["verify", str(bundle)], settings)
     token = command(["token", "--principal", "somebody"], settings)
@@ -136,7 +146,21 @@ def test_people_publish_ask_and_verify_from_the_command_line(
     ]
     assert "The spare pump stands in hall seven." in asked.stdout
     assert (asked.returncode, refused.returncode, verified.returncode) == (0, 1, 0)
+    assert asked.stderr.splitlines()[-1] == f"saved: {bundle}"
+    assert json.loads(as_json.stdout)["bundle"] == str(proof)
+    assert proof.stat().st_size > 0
+    assert "saved" not in refused.stderr
     assert token.stdout.startswith("chy1.default.somebody.")
+
+
+def test_a_refused_token_names_the_variable_and_the_command(system: System) -> None:
+    other = system.environment | {"CHANCERY_TOKEN": "chy1.a.b.c.d"}
+
+    told = {name: command(arguments, other) for name, arguments in CALLS.items()}
+
+    for shown in told.values():
+        assert shown.returncode == 1
+        assert "set CHANCERY_TOKEN to what `chancery token --principal NAME` prints" in shown.stderr
 
 
 def test_doctor_and_config_tell_no_secret(system: System) -> None:

@@ -137,7 +137,7 @@ def test_names_that_there_are_not_are_told_with_those_that_there_are(system: Sys
 
     assert projection.returncode == 2
     assert "searhc is not one of all, authority, index" in projection.stderr
-    assert (service.returncode, service.stdout) == (1, "")
+    assert (service.returncode, service.stdout) == (2, "")
     assert service.stderr.startswith("chancery: --service is one of ")
     assert service.stderr.count("\n") == 1
     assert (nothing.returncode, nothing.stderr.count("\n")) == (1, 1)

@@ -14,8 +14,15 @@ from typer.testing import CliRunner
 from chancery.attest.signing import SigningKey
 from chancery.client.command import app as command_line
 from chancery.client.command.calls import check_target
-from chancery.client.command.output import speaking
-from chancery.client.command.settings import CommandSettings, NoToken, server_token, server_url
+from chancery.client.command.output import speaking, tell_error
+from chancery.client.command.settings import (
+    CommandSettings,
+    InvalidSetting,
+    NoToken,
+    server_token,
+    server_url,
+)
+from chancery.client.errors import Problem, ProblemError
 from chancery.client.reachability import may_pass, unreachable
 from chancery.kernel.errors import Rejected
 
@@ -64,10 +71,44 @@ def test_the_port_of_a_running_system_is_read_from_its_folder(tmp_path: Path) ->
 
 @pytest.mark.parametrize("token", [" \n", "a b", "a\nb", "tökén"])
 def test_what_is_no_token_is_named_and_not_sent(token: str) -> None:
-    with pytest.raises(NoToken) as refused:
+    with pytest.raises(InvalidSetting) as refused:
         server_token(CommandSettings(token=SecretStr(token)))
 
+    assert (refused.value.code, refused.value.field) == ("no_token", "CHANCERY_TOKEN")
+    assert "set CHANCERY_TOKEN to what `chancery token" in refused.value.detail
     assert token not in refused.value.detail
+
+
+@pytest.mark.parametrize("written", [None, b"", b" \n", b"two words", b"\xff"])
+def test_a_missing_token_of_the_operator_names_the_variable_and_the_command(
+    tmp_path: Path, written: bytes | None
+) -> None:
+    if written is not None:
+        (tmp_path / "operator.token").write_bytes(written)
+
+    with pytest.raises(NoToken) as refused:
+        server_token(CommandSettings(data_dir=tmp_path))
+
+    assert refused.value.field == "CHANCERY_TOKEN"
+    assert refused.value.detail.startswith(f"CHANCERY_TOKEN is not set and {tmp_path}")
+    for remedy in ("chancery token --principal NAME", "CHANCERY_DATA_DIR"):
+        assert remedy in refused.value.detail
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_token_that_the_server_refuses_names_the_variable_and_the_command(
+    capsys: pytest.CaptureFixture[str], *, as_json: bool
+) -> None:
+    refusal = Problem(status=401, code="denied", detail="the credential is not known")
+
+    tell_error(ProblemError(refusal), as_json=as_json)
+    told = "".join(capsys.readouterr())
+    tell_error(ProblemError(Problem(status=404, detail="no such run")), as_json=as_json)
+    other = "".join(capsys.readouterr())
+
+    remedy = "set CHANCERY_TOKEN to what `chancery token --principal NAME` prints"
+    assert f"the credential is not known; {remedy} there" in told
+    assert "CHANCERY_TOKEN" not in other
 
 
 def test_a_token_is_sent_without_the_white_space_around_it() -> None:

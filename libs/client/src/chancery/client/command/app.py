@@ -27,6 +27,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    epilog="Exit codes: 0 done, 1 refused or does not match, 2 wrong usage (options, arguments, "
+    "environment), 3 unavailable, 4 cannot be checked.",
 )
 config = typer.Typer(help="What the environment says.", no_args_is_help=True)
 accounts = typer.Typer(help="Who may reach what on the bus.", no_args_is_help=True)

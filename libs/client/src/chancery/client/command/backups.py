@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from chancery.client.command.arguments import given_id
 from chancery.client.command.output import tell, tell_json, tell_progress
 from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
 from chancery.embedded.database_alone import database_alone
@@ -14,7 +15,6 @@ from chancery.embedded.ports import LOOPBACK
 from chancery.embedded.postgres import DATABASE, SUPERUSER
 from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import NotFound
-from chancery.kernel.ids import parse_id
 from chancery.store.backup import NotEmpty, backup, labels, restore
 
 _PORT_LINE = 3
@@ -41,12 +41,14 @@ async def run_restore(
         NotFound: there is no such backup.
         FolderInUse: a system runs on the data folder.
     """
+    if label is not None:
+        given_id(label, field="--label")
     settings = load_settings()
     found = labels(folder)
     if label is None and not found:
         message = f"there is no backup in {folder}"
         raise NotFound(message, field="folder", code="backup_not_found")
-    chosen = found[-1] if label is None else parse_id(label, field="label")
+    chosen = found[-1] if label is None else label
     async with _target(settings, data_dir or settings.data_dir) as dsn:
         manifest = await restore(dsn, folder, chosen)
     if as_json:

@@ -6,7 +6,9 @@ import asyncio
 import os
 from pathlib import Path
 
+from chancery.client.command.arguments import check_ids, check_words, given_id
 from chancery.client.command.coverage import tell_answer_coverage
+from chancery.client.command.file_ids import readable
 from chancery.client.command.output import (
     EXIT_DONE,
     EXIT_REFUSED,
@@ -20,11 +22,13 @@ from chancery.client.command.settings import load_settings
 from chancery.client.http import Ask
 from chancery.client.replies import Answer, SealedAnswer
 from chancery.kernel.errors import Rejected
-from chancery.kernel.ids import parse_id
 
 
 async def issue_token(principal: str, tenant: str | None, *, as_json: bool) -> None:
     """Issue a credential and print its token."""
+    given_id(principal, field="--principal")
+    if tenant is not None:
+        given_id(tenant, field="--tenant")
     settings = load_settings()
     async with server_client(settings) as client:
         credential = await client.issue_credential(principal, tenant=tenant)
@@ -40,7 +44,15 @@ async def run_ask(ask: Ask, workspace_id: str, *, bundle: Path | None, as_json: 
     Raises:
         Rejected: when the bundle could not be saved where it is wanted.
     """
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
+    check_words(ask.question, field="question")
+    for option, ids in (
+        ("--source", ask.sources),
+        ("--item", ask.items),
+        ("--dataset", ask.datasets),
+        ("--file", ask.files),
+    ):
+        check_ids(ids, field=option)
     if bundle is not None:
         check_target(bundle)
     async with server_client(load_settings()) as client:
@@ -50,10 +62,13 @@ async def run_ask(ask: Ask, workspace_id: str, *, bundle: Path | None, as_json: 
         with showing_progress(is_shown=not as_json) as heard:
             handle = await client.wait(posted.run_id, heard=heard)
         answer = await client.answer(handle)
-        _print(answer, as_json=as_json)
-        if bundle is not None:
-            data = await client.bundle(handle.run_id)
-            await asyncio.to_thread(bundle.write_bytes, data)
+        saved: Path | None = None
+        try:
+            if bundle is not None:
+                data = await client.bundle(handle.run_id)
+                saved = await asyncio.to_thread(_save, bundle, data)
+        finally:
+            _print(answer, saved, as_json=as_json)
     return EXIT_DONE if isinstance(answer, SealedAnswer) else EXIT_REFUSED
 
 
@@ -71,11 +86,19 @@ def check_target(path: Path) -> None:
         raise Rejected(message, field="--bundle", code="folder_not_usable")
 
 
-def _print(answer: Answer, *, as_json: bool) -> None:
+def _save(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path.absolute()
+
+
+def _print(answer: Answer, saved: Path | None, *, as_json: bool) -> None:
     if as_json:
-        tell_json(answer.model_dump(mode="json"))
+        told = answer.model_dump(mode="json")
+        tell_json(told if saved is None else {**told, "bundle": readable(saved)})
         return
     tell(answer.text if isinstance(answer, SealedAnswer) else answer.explanation)
     tell_answer_coverage(answer)
     check = "verify" if isinstance(answer, SealedAnswer) else "audit"
     tell_progress(f"{answer.status}: chancery {check} {answer.run_id}")
+    if saved is not None:
+        tell_progress(f"saved: {readable(saved)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from chancery.client.command.arguments import check_words, given_id
 from chancery.client.command.coverage import tell_answer_coverage
 from chancery.client.command.curating import read_text
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
@@ -14,7 +15,6 @@ from chancery.client.handles import AnswerHandle
 from chancery.client.knowledge import CorpusAsk, CorpusRun, RecordStatus
 from chancery.client.replies import SealedAnswer
 from chancery.evidence.corpus_text import parse_declaration
-from chancery.kernel.ids import parse_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Asking:
 
 async def declare_corpus(workspace_id: str, path: Path, *, as_json: bool) -> None:
     """Check the declaration here, declare it there, and print its one line."""
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
     text = read_text(path)
     declaration = parse_declaration(text)
     async with server_client(load_settings()) as client:
@@ -45,8 +45,8 @@ async def declare_corpus(workspace_id: str, path: Path, *, as_json: bool) -> Non
 
 async def show_corpus(workspace_id: str, corpus_id: str, *, as_json: bool) -> None:
     """Print the declaration of a corpus."""
-    parse_id(workspace_id, field="--workspace")
-    parse_id(corpus_id, field="corpus")
+    given_id(workspace_id, field="--workspace")
+    given_id(corpus_id, field="corpus")
     async with server_client(load_settings()) as client:
         found = await client.workspace(workspace_id).corpora.read(corpus_id)
     if as_json:
@@ -57,8 +57,9 @@ async def show_corpus(workspace_id: str, corpus_id: str, *, as_json: bool) -> No
 
 async def ask_corpus(workspace_id: str, asking: Asking, *, as_json: bool) -> int:
     """Ask, wait, and print the answer; return 0 for a sealed one, else 1."""
-    parse_id(workspace_id, field="--workspace")
-    parse_id(asking.corpus_id, field="corpus")
+    given_id(workspace_id, field="--workspace")
+    given_id(asking.corpus_id, field="corpus")
+    check_words(asking.question, field="question")
     async with server_client(load_settings()) as client:
         workspace = client.workspace(workspace_id)
         policy_revision = asking.policy_revision
@@ -87,7 +88,8 @@ async def tell_status(
     workspace_id: str, corpus_id: str, source_id: str, revision: int, *, as_json: bool
 ) -> None:
     """Print the index state of a revision."""
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
+    given_id(corpus_id, field="corpus")
     async with server_client(load_settings()) as client:
         corpora = client.workspace(workspace_id).corpora
         found = await corpora.status(corpus_id, source_id, revision)
@@ -98,7 +100,8 @@ async def refresh_record(
     workspace_id: str, corpus_id: str, source_id: str, revision: int, *, as_json: bool
 ) -> None:
     """Ask for a revision to be indexed again, and print its state."""
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
+    given_id(corpus_id, field="corpus")
     async with server_client(load_settings()) as client:
         corpora = client.workspace(workspace_id).corpora
         found = await corpora.refresh(corpus_id, source_id, revision)
@@ -109,7 +112,8 @@ async def cancel_request(
     workspace_id: str, corpus_id: str, source: str, revision: int, *, as_json: bool
 ) -> None:
     """Give the run of a request pair up, and print its state."""
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
+    given_id(corpus_id, field="corpus")
     async with server_client(load_settings()) as client:
         corpora = client.workspace(workspace_id).corpora
         run = await corpora.cancel(corpus_id, source, revision)
@@ -120,7 +124,8 @@ async def reconcile_request(
     workspace_id: str, corpus_id: str, source: str, revision: int, *, as_json: bool
 ) -> None:
     """Bring an uncertain request to its end, and print the state of its run."""
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
+    given_id(corpus_id, field="corpus")
     async with server_client(load_settings()) as client:
         corpora = client.workspace(workspace_id).corpora
         run = await corpora.reconcile(corpus_id, source, revision)
@@ -131,8 +136,9 @@ async def tell_availability(
     workspace_id: str, corpus_id: str, run_id: str, *, as_json: bool
 ) -> int:
     """Print whether the newest answer of a run could be shown now; return 0 if so, else 1."""
-    parse_id(workspace_id, field="--workspace")
-    parse_id(run_id, field="run")
+    given_id(workspace_id, field="--workspace")
+    given_id(corpus_id, field="corpus")
+    given_id(run_id, field="run")
     async with server_client(load_settings()) as client:
         corpora = client.workspace(workspace_id).corpora
         is_available = await corpora.is_available(corpus_id, AnswerHandle(run_id))

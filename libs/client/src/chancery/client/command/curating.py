@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from chancery.client.command.arguments import given_id
 from chancery.client.command.items import CSV, MEDIA_TYPES
 from chancery.client.command.output import (
     EXIT_DONE,
@@ -22,7 +23,6 @@ from chancery.client.command.versions import KnownItem, NewVersion, newest_of
 from chancery.client.knowledge import Evidence, ItemSummary
 from chancery.events.authority_knowledge import EvidenceKind
 from chancery.kernel.errors import Rejected
-from chancery.kernel.ids import parse_id
 
 STANDARD_INPUT: Final = Path("-")
 
@@ -40,7 +40,7 @@ def parse_evidence(written: str) -> Evidence:
     if found is None or not name or not number.isdecimal() or int(number) < 1:
         message = "write evidence as source:ID:REVISION or dataset:ID:SNAPSHOT"
         raise WrongUsage(message, field="--evidence", code="invalid_evidence")
-    return Evidence(found, parse_id(name, field="--evidence"), int(number))
+    return Evidence(found, given_id(name, field="--evidence"), int(number))
 
 
 def read_text(path: Path) -> str:
@@ -73,8 +73,8 @@ async def publish_item(
     workspace_id: str, item_id: str, wanted: NewVersion, *, only_draft: bool, as_json: bool
 ) -> None:
     """Save a draft, publish exactly it unless told not to, and wait for its view."""
-    parse_id(workspace_id, field="--workspace")
-    parse_id(item_id, field="item")
+    given_id(workspace_id, field="--workspace")
+    given_id(item_id, field="item")
     async with server_client(load_settings()) as client:
         items = client.workspace(workspace_id).items
         with entering(workspace_id):
@@ -100,7 +100,7 @@ async def publish_item(
 
 async def list_items(workspace_id: str, *, as_json: bool) -> None:
     """Print the items of a workspace."""
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
     async with server_client(load_settings()) as client:
         with entering(workspace_id):
             found = await client.workspace(workspace_id).items.all()
@@ -113,7 +113,8 @@ async def list_items(workspace_id: str, *, as_json: bool) -> None:
 
 async def show_item(workspace_id: str, item_id: str, version: int | None, *, as_json: bool) -> None:
     """Print an item, or the text of one of its versions."""
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
+    given_id(item_id, field="item")
     async with server_client(load_settings()) as client:
         items = client.workspace(workspace_id).items
         if version is None:
@@ -150,7 +151,8 @@ def _state_of(item: ItemSummary) -> str:
 
 async def withdraw_item(workspace_id: str, item_id: str, *, as_json: bool) -> None:
     """Withdraw an item and say so."""
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
+    given_id(item_id, field="item")
     async with server_client(load_settings()) as client:
         done = await client.workspace(workspace_id).items.withdraw(item_id)
     if as_json:
@@ -203,7 +205,7 @@ async def list_files(*, as_json: bool) -> None:
 
 async def remove_file(file_id: str, *, as_json: bool) -> None:
     """Delete a file and say so."""
-    parse_id(file_id, field="file")
+    given_id(file_id, field="file")
     async with server_client(load_settings()) as client:
         done = await client.files.delete(file_id)
     if as_json:

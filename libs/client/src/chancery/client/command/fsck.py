@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from chancery.bus.connection import Connection
+from chancery.client.command.arguments import given_id
 from chancery.client.command.operator import ask_owner, operator_bus
 from chancery.client.command.output import (
     EXIT_DONE,
@@ -64,6 +65,8 @@ class Wanted:
 
 async def run_fsck(data_dir: Path | None, wanted: Wanted, *, as_json: bool) -> int:
     """Examine the installation: 0 clean, 1 findings, 3 something is away, 4 something unchecked."""
+    if wanted.run is not None:
+        given_id(wanted.run, field="--run")
     settings = load_settings()
     folder = data_dir or settings.data_dir
     with _showing(is_shown=not as_json) as show:

@@ -9,6 +9,7 @@ from http import HTTPStatus
 
 from pydantic import JsonValue, TypeAdapter
 
+from chancery.client.command.arguments import given_id
 from chancery.client.command.output import tell, tell_json
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
@@ -17,7 +18,6 @@ from chancery.client.replies import Done
 from chancery.client.workspace import Kind, Workspace
 from chancery.events.authority import Language, Role
 from chancery.kernel.errors import NotFound
-from chancery.kernel.ids import parse_id
 
 _GROUP = "group:"
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
@@ -43,7 +43,7 @@ class Resource:
 
 async def create_workspace(wanted: NewWorkspace, *, as_json: bool) -> None:
     """Create the workspace, set its language, and say what comes next."""
-    parse_id(wanted.id, field="workspace")
+    given_id(wanted.id, field="workspace")
     async with server_client(load_settings()) as client:
         workspace = await client.create_workspace(wanted.id, wanted.title)
         if wanted.language != "en":
@@ -68,7 +68,7 @@ async def list_workspaces(*, as_json: bool) -> None:
 
 async def add_member(workspace_id: str, principal: str, role: Role, *, as_json: bool) -> None:
     """Give the principal the role."""
-    parse_id(principal, field="principal")
+    given_id(principal, field="principal")
     async with _workspace(workspace_id) as workspace:
         done = await workspace.add_member(principal, role)
     _tell(done, f"{principal} is {role} of {workspace_id}", as_json=as_json)
@@ -76,7 +76,7 @@ async def add_member(workspace_id: str, principal: str, role: Role, *, as_json: 
 
 async def remove_member(workspace_id: str, principal: str, *, as_json: bool) -> None:
     """Take the principal out."""
-    parse_id(principal, field="principal")
+    given_id(principal, field="principal")
     async with _workspace(workspace_id) as workspace:
         done = await workspace.remove_member(principal)
     _tell(done, f"{principal} is no member of {workspace_id}", as_json=as_json)
@@ -86,8 +86,8 @@ async def change_grant(
     resource: Resource, grantee: str, *, is_granted: bool, as_json: bool
 ) -> None:
     """Grant or revoke."""
-    parse_id(resource.id, field="resource_id")
-    parse_id(grantee.removeprefix(_GROUP), field="grantee")
+    given_id(resource.id, field="resource_id")
+    given_id(grantee.removeprefix(_GROUP), field="grantee")
     async with _workspace(resource.workspace_id) as workspace:
         change = workspace.grant if is_granted else workspace.revoke_grant
         with entering(resource.workspace_id), _finding(resource):
@@ -111,7 +111,7 @@ async def list_sources(workspace_id: str, *, as_json: bool) -> None:
 
 async def show_audit(run_id: str, *, as_json: bool) -> None:
     """Print the audit of a run."""
-    parse_id(run_id, field="run_id")
+    given_id(run_id, field="run_id")
     async with server_client(load_settings()) as client:
         found = await client.audit(run_id)
     if as_json:
@@ -138,7 +138,7 @@ def _finding(resource: Resource) -> Generator[None]:
 
 @asynccontextmanager
 async def _workspace(workspace_id: str) -> AsyncGenerator[Workspace]:
-    parse_id(workspace_id, field="workspace")
+    given_id(workspace_id, field="workspace")
     async with server_client(load_settings()) as client:
         yield client.workspace(workspace_id)
 

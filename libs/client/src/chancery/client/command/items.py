@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from chancery.client.command.file_ids import readable, source_id
+from chancery.extract.encoding import misencoding
 from chancery.extract.media import (
     DOCX,
     HTML,
@@ -173,11 +174,6 @@ def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:
 
 
 def _check_text(data: bytes) -> None:
-    if b"\x00" in data:
-        message = "the file has a NUL byte; save it as text"
-        raise Rejected(message, field="content", code="nul_byte")
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"the file is not UTF-8: byte {error.start} cannot be decoded"
-        raise Rejected(message, field="content", code="invalid_utf8") from error
+    fault = misencoding(data)
+    if fault is not None:
+        raise Rejected(f"the file {fault.reason}", field="content", code=fault.code)

@@ -24,8 +24,16 @@ _HARMLESS = frozenset("\n\t")
 _CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 
 
+ISSUES_ONE = "set CHANCERY_TOKEN to what `chancery token --principal NAME` prints"
+"""What to do without a token, or with one that is refused."""
+
+
 class WrongUsage(Rejected):
-    """The command was called with options that do not fit, or not together."""
+    """The command cannot mean what it was called with: options, arguments or the environment.
+
+    That shows before anything else is looked at; what a file, a folder or the server refuses is
+    another failure.
+    """
 
     code = "usage"
 
@@ -95,20 +103,29 @@ def tell_error(error: ChanceryError, *, as_json: bool, about: str | None = None)
         tell_json({"error": error_document(error)})
         return
     named = f"{about}: " if about else ""
-    field = f"{error.field}: " if error.field and error.field not in error.detail else ""
+    detail = _detail(error)
+    field = f"{error.field}: " if error.field and error.field not in detail else ""
     trace_id = error.trace_id if isinstance(error, ProblemError) else None
     trace = f" (trace {trace_id})" if trace_id else ""
-    tell_progress(f"chancery: {named}{field}{error.detail}{trace}")
+    tell_progress(f"chancery: {named}{field}{detail}{trace}")
 
 
 def error_document(error: ChanceryError) -> dict[str, Json]:
     """Return a failure for machines."""
     return {
         "code": error.code,
-        "detail": error.detail,
+        "detail": _detail(error),
         "field": error.field,
         "trace_id": error.trace_id if isinstance(error, ProblemError) else None,
     }
+
+
+def _detail(error: ChanceryError) -> str:
+    """Return the sentence of a failure; the server cannot say where a token comes from."""
+    is_of_token = isinstance(error, ProblemError) and error.status == HTTPStatus.UNAUTHORIZED
+    if is_of_token and error.code != "tenant_suspended":
+        return f"{error.detail}; {ISSUES_ONE} there"
+    return error.detail
 
 
 def visible(text: str) -> str:

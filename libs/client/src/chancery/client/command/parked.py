@@ -15,6 +15,7 @@ from chancery.client.command.output import (
     EXIT_DONE,
     EXIT_REFUSED,
     EXIT_UNAVAILABLE,
+    WrongUsage,
     error_document,
     tell,
     tell_error,
@@ -39,7 +40,7 @@ from chancery.events.topology import (
     query_subject,
 )
 from chancery.kernel.canonical import Json
-from chancery.kernel.errors import ChanceryError, NotFound, Rejected, Unavailable
+from chancery.kernel.errors import ChanceryError, NotFound, Unavailable
 
 RETRY_TIMEOUT_S: Final = 80.0
 """Longer than a service tries."""
@@ -58,20 +59,26 @@ class Wanted:
 
     @property
     def services(self) -> tuple[Service, ...]:
-        """Return whom to ask.
-
-        Raises:
-            Rejected: naming the service or consumer that there is not.
-        """
-        if self.service is not None and self.service not in PARKING:
-            message = f"--service is one of {', '.join(PARKING)}"
-            raise Rejected(message, field="--service", code="unknown_service")
-        if self.consumer is not None and self.consumer not in _SERVICES:
-            message = f"there is no consumer {self.consumer}"
-            raise Rejected(message, field="--consumer", code="unknown_consumer")
+        """Return whom to ask."""
         owner = None if self.consumer is None else _SERVICES[self.consumer]
         wanted = {name for name in (self.service, owner) if name is not None}
         return tuple(each for each in PARKING if wanted <= {each})
+
+    def check(self) -> None:
+        """Refuse what names nothing that there is.
+
+        Raises:
+            WrongUsage: naming the service or consumer.
+        """
+        if self.service is not None and self.service not in PARKING:
+            message = f"--service is one of {', '.join(PARKING)}"
+            raise WrongUsage(message, field="--service", code="unknown_service")
+        if self.consumer is not None and self.consumer not in _SERVICES:
+            message = f"there is no consumer {self.consumer}"
+            raise WrongUsage(message, field="--consumer", code="unknown_consumer")
+        if self.service is not None and self.consumer is not None and not self.services:
+            message = f"{self.consumer} is no consumer of {self.service}"
+            raise WrongUsage(message, field="--consumer", code="unknown_consumer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ class Found:
 
 async def run_list(wanted: Wanted, data_dir: Path | None, *, as_json: bool) -> int:
     """List parked messages; 3 when a service did not answer."""
+    wanted.check()
     async with _bus(data_dir) as bus:
         found = await find_parked(bus, wanted)
     if as_json:
@@ -125,10 +133,11 @@ async def run_retry(
     """Retry the named messages, or all that are wanted; 1 when one failed again."""
     if not names and wanted == Wanted():
         message = "name what to retry, or say --service, --consumer or --reason"
-        raise Rejected(message, code="nothing_named")
+        raise WrongUsage(message, code="nothing_named")
     if names and wanted != Wanted():
         message = "name what to retry, or say which ones, not both"
-        raise Rejected(message, code="named_twice")
+        raise WrongUsage(message, code="named_twice")
+    wanted.check()
     places = [parse_name(name) for name in names]
     codes = [EXIT_DONE]
     async with _bus(data_dir) as bus:
@@ -150,7 +159,7 @@ async def run_discard(name: str, reason: str, data_dir: Path | None, *, as_json:
     service, place = parse_name(name)
     if not reason.strip():
         message = "--reason says why, in a few words of your own"
-        raise Rejected(message, field="--reason", code="reason_missing")
+        raise WrongUsage(message, field="--reason", code="reason_missing")
     body = DiscardParked(consumer=place.consumer, sequence=place.sequence, reason=reason.strip())
     subject = command_subject(service, "discard-parked")
     async with _bus(data_dir) as bus:
@@ -184,12 +193,12 @@ def parse_name(name: str) -> tuple[Service, OfParked]:
     """Return the owner and the place that a name such as `release-proposed-17` stands for.
 
     Raises:
-        Rejected: it is no such name.
+        WrongUsage: it is no such name.
     """
     consumer, _, number = name.rpartition("-")
     if consumer not in _SERVICES or not (number.isascii() and number.isdigit()) or int(number) < 1:
         message = f"{name} names no parked message; `chancery parked ls` shows the names"
-        raise Rejected(message, field="NAME", code="invalid_name")
+        raise WrongUsage(message, field="NAME", code="invalid_name")
     return _SERVICES[consumer], OfParked(consumer=consumer, sequence=int(number))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chancery.client.command.arguments import given_id
 from chancery.client.command.bulk import SINGLE_BYTES, Bulk, not_indexed, unreadable
 from chancery.client.command.declaring import Wanted, declare_dataset, declare_source
 from chancery.client.command.earlier import with_kept_ids
@@ -32,7 +33,6 @@ from chancery.client.replies import Resource
 from chancery.client.workspace import Workspace
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import ChanceryError
-from chancery.kernel.ids import parse_id
 
 AT_ONCE_MAX = 4
 """How many tables and large files are on their way at the same time."""
@@ -48,10 +48,10 @@ async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json:
     Raises:
         WrongUsage: when one title is given for many files.
     """
+    given_id(workspace_id, field="--workspace")
     found = look_at(path)
     is_folder = found.items[0].path != path
     _check_title(wanted.title, is_folder=is_folder)
-    parse_id(workspace_id, field="--workspace")
     settings = load_settings()
     async with server_client(settings) as client:
         workspace = client.workspace(workspace_id)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+from chancery.client.command.arguments import check_ids, check_words, given_id
 from chancery.client.command.coverage import tell_coverage
 from chancery.client.command.output import tell, tell_json, tell_progress
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
 from chancery.client.found import Found, Hit
-from chancery.kernel.ids import parse_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,14 @@ async def run_search(
     query: str, workspace_id: str, selected: Selected, *, k: int, as_json: bool
 ) -> None:
     """Search and print what is found, best first."""
-    parse_id(workspace_id, field="--workspace")
+    given_id(workspace_id, field="--workspace")
+    check_words(query, field="words")
+    for option, ids in (
+        ("--source", selected.sources),
+        ("--item", selected.items),
+        ("--file", selected.files),
+    ):
+        check_ids(ids, field=option)
     async with server_client(load_settings()) as client:
         # What is selected may be what is not found: then the workspace is not to blame.
         with nullcontext() if selected else entering(workspace_id):

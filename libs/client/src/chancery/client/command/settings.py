@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr, ValidationError
 
+from chancery.client.command.output import ISSUES_ONE, WrongUsage
 from chancery.embedded.folder import HTTP_PORT_FILE
 from chancery.kernel.errors import Rejected
 from chancery.runtime.settings import ServiceSettings
@@ -16,7 +17,7 @@ TOKEN_FILE = "operator.token"  # noqa: S105 - the name of a file
 _TOKEN = re.compile(r"[!-~]+")
 
 
-class InvalidSetting(Rejected):
+class InvalidSetting(WrongUsage):
     """An environment variable holds something that the setting does not take."""
 
     code = "invalid_setting"
@@ -79,14 +80,15 @@ def server_token(settings: CommandSettings) -> str:
     """Return the configured token, or the operator's from the data folder.
 
     Raises:
+        InvalidSetting: what is configured is no token.
         NoToken: when there is neither.
     """
     if settings.token is not None:
         token = settings.token.get_secret_value().strip()
         if _TOKEN.fullmatch(token):
             return token
-        message = "CHANCERY_TOKEN holds no token; set it to one, or unset it for the operator's"
-        raise NoToken(message, field="CHANCERY_TOKEN")
+        message = f"CHANCERY_TOKEN holds no token; {ISSUES_ONE}, or unset it for the operator's"
+        raise InvalidSetting(message, field="CHANCERY_TOKEN", code=NoToken.code)
     return operator_token(settings.data_dir)
 
 
@@ -94,11 +96,16 @@ def operator_token(folder: Path) -> str:
     """Return the token that the first start left in `folder`.
 
     Raises:
-        NoToken: when it cannot be read.
+        NoToken: when it cannot be read, or holds none.
     """
     path = folder / TOKEN_FILE
+    remedy = f"{ISSUES_ONE}, or set CHANCERY_DATA_DIR to the folder of a system"
     try:
-        return path.read_text(encoding="ascii").strip()
+        token = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{path} cannot be read; set CHANCERY_TOKEN, or CHANCERY_DATA_DIR to its folder"
+        message = f"CHANCERY_TOKEN is not set and {path} cannot be read; {remedy}"
         raise NoToken(message, field="CHANCERY_TOKEN") from error
+    if _TOKEN.fullmatch(token) is None:
+        message = f"CHANCERY_TOKEN is not set and {path} holds no token; {remedy}"
+        raise NoToken(message, field="CHANCERY_TOKEN")
+    return token

@@ -6,7 +6,7 @@ import asyncio
 import re
 from pathlib import Path
 
-from chancery.client.command.output import tell, tell_json
+from chancery.client.command.output import WrongUsage, tell, tell_json
 from chancery.client.command.server import server_client
 from chancery.client.command.settings import load_settings
 from chancery.client.demo.closing import report_lines
@@ -55,5 +55,5 @@ async def _of_run(run_id: str) -> bytes:
 def _key(text: str) -> bytes:
     if _KEY.fullmatch(text) is None:
         message = "a public key is 64 hex digits"
-        raise Rejected(message, field="public_key", code="invalid_key")
+        raise WrongUsage(message, field="--public-key", code="invalid_key")
     return bytes.fromhex(text)
