@@ -27,6 +27,7 @@ from tests.unit.extract.files import (
     pdf_file,
     slow_html,
     sparse_workbook,
+    styles_of,
     xlsx_file,
     zip_bomb,
 )
@@ -69,6 +70,11 @@ async def _code(
         (PDF, pdf_file(lines("some text")), "some text"),
         (DOCX, docx_file(paragraph("a") + paragraph("b")), "a\n\nb"),
         (XLSX, xlsx_file({"S": "<row><c><v>1</v></c></row>"}), "S\n1"),
+        (
+            XLSX,
+            xlsx_file({"S": '<row><c s="1"><v>.05</v></c></row>'}, styles=styles_of("0.0%")),
+            "S\n5.0%",
+        ),
     ],
 )
 async def test_each_kind_of_document_is_read(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from xml.sax.saxutils import quoteattr
 
 _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -75,8 +76,17 @@ def paragraph(text: str) -> str:
     return f'<w:p><w:r><w:t xml:space="preserve">{text}</w:t></w:r></w:p>'
 
 
-def xlsx_file(sheets: Mapping[str, str], hidden: Sequence[str] = ()) -> bytes:
-    """Return a workbook with the XML of the rows of each sheet; style 1 is a date."""
+def xlsx_file(
+    sheets: Mapping[str, str],
+    hidden: Sequence[str] = (),
+    *,
+    styles: str | None = None,
+    properties: str = "",
+) -> bytes:
+    """Return a workbook with the XML of the rows of each sheet.
+
+    Style 1 is a date, unless `styles` is the XML of other ones.
+    """
     entries = "".join(
         f'<sheet name="{name}" sheetId="{number}" r:id="r{number}"'
         f"{' state=' + chr(34) + 'hidden' + chr(34) if name in hidden else ''}/>"
@@ -86,21 +96,31 @@ def xlsx_file(sheets: Mapping[str, str], hidden: Sequence[str] = ()) -> bytes:
         f'<Relationship Id="r{number}" Type="{_OFFICE}/worksheet" Target="sheet{number}.xml"/>'
         for number in range(1, len(sheets) + 1)
     )
-    styles = f'<Relationship Id="s" Type="{_OFFICE}/styles" Target="styles.xml"/>'
+    related += f'<Relationship Id="s" Type="{_OFFICE}/styles" Target="styles.xml"/>'
+    inner = '<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs>' if styles is None else styles
     files = {
         "_rels/.rels": _relations("xl/workbook.xml"),
-        "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_OFFICE}"><sheets>{entries}'
-        "</sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_RELATIONS}">{related}{styles}'
+        "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_OFFICE}">{properties}'
+        f"<sheets>{entries}</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_RELATIONS}">{related}'
         "</Relationships>",
-        "xl/styles.xml": f'<styleSheet xmlns="{_SHEET}"><cellXfs><xf numFmtId="0"/>'
-        '<xf numFmtId="14"/></cellXfs></styleSheet>',
+        "xl/styles.xml": f'<styleSheet xmlns="{_SHEET}">{inner}</styleSheet>',
     }
     for number, rows in enumerate(sheets.values(), start=1):
         files[f"xl/sheet{number}.xml"] = (
             f'<worksheet xmlns="{_SHEET}"><sheetData>{rows}</sheetData></worksheet>'
         )
     return zip_file(files)
+
+
+def styles_of(*codes: str) -> str:
+    """Return the XML of styles that have these number format codes; style 0 is General."""
+    declared = "".join(
+        f"<numFmt numFmtId={quoteattr(str(number))} formatCode={quoteattr(code)}/>"
+        for number, code in enumerate(codes, start=164)
+    )
+    used = "".join(f'<xf numFmtId="{number}"/>' for number in range(164, 164 + len(codes)))
+    return f'<numFmts>{declared}</numFmts><cellXfs><xf numFmtId="0"/>{used}</cellXfs>'
 
 
 def zip_file(files: Mapping[str, str | bytes]) -> bytes:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from chancery.extract import plain
 from chancery.extract.extraction import EXTRACTOR, extract, extractor_of
-from chancery.extract.media import PARSED_TYPES, RAW_TYPES
+from chancery.extract.media import PARSED_TYPES, RAW_TYPES, XLSX
 from chancery.kernel.errors import Rejected
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1)
@@ -67,6 +67,7 @@ def test_the_identity_of_a_parser_names_the_library_that_it_stands_on() -> None:
 
     assert identities["application/pdf"].startswith("pdf/1+pypdfium2-")
     assert identities["text/html"].startswith("html/1+selectolax-")
+    assert identities[XLSX].startswith("xlsx/2+python-calamine-")
     assert len(set(identities.values())) == len(PARSED_TYPES)
 
 

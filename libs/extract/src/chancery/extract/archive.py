@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import posixpath
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from xml.parsers import expat
 
 from chancery.extract.limits import (
@@ -64,31 +65,50 @@ class Package:
         """Tell whether there is a part `name`."""
         return name in self._zip.NameToInfo
 
-    def read(self, name: str) -> bytes:
-        """Return the bytes of the part `name`, which exists."""
-        return self._zip.read(name)
+    def parse(self, name: str, parser: expat.XMLParserType) -> None:
+        """Parse the part `name`, which exists, holding little of it at a time.
+
+        Raises:
+            UnreadableDocument: when it is not well-formed.
+        """
+        with self._zip.open(name) as stream, _well_formed():
+            while chunk := stream.read(_CHUNK_BYTES):
+                parser.Parse(chunk)
+            parser.Parse(b"", True)  # noqa: FBT003 - expat takes positions only
 
     def related(self, part: str) -> Mapping[str, str]:
         """Return the parts that `part` refers to, by the kind of the relation."""
-        folder, name = posixpath.split(part)
-        return self.relations(posixpath.join(folder, "_rels", name + ".rels"))
+        return self.relations(_relations_of(part))
+
+    def referred(self, part: str) -> Mapping[str, str]:
+        """Return the parts that `part` refers to, by the id of the relation."""
+        relations = self._read_relations(_relations_of(part))
+        return {reference: target for reference, _, target in relations}
 
     def relations(self, name: str) -> Mapping[str, str]:
         """Return the first target of each kind of relation in the part `name`."""
-        if not self.has(name):
-            return {}
-        base = posixpath.dirname(posixpath.dirname(name))
         found: dict[str, str] = {}
+        for _, kind, target in self._read_relations(name):
+            found.setdefault(kind, target)
+        return found
+
+    def _read_relations(self, name: str) -> list[tuple[str, str, str]]:
+        """Return the id, the kind and the target of each relation in the part `name`."""
+        if not self.has(name):
+            return []
+        base = posixpath.dirname(posixpath.dirname(name))
+        found: list[tuple[str, str, str]] = []
 
         def start(tag: str, attributes: dict[str, str]) -> None:
             if tag.rpartition(" ")[2] == "Relationship":
                 kind = attributes.get("Type", "").rpartition("/")[2]
                 target = posixpath.join("/", base, attributes.get("Target", ""))
-                found.setdefault(kind, posixpath.normpath(target).lstrip("/"))
+                part = posixpath.normpath(target).lstrip("/")
+                found.append((attributes.get("Id", ""), kind, part))
 
         parser = xml_parser()
         parser.StartElementHandler = start
-        parse(parser, self.read(name))
+        self.parse(name, parser)
         return found
 
     def _check(self, packed_bytes: int) -> None:
@@ -122,14 +142,14 @@ def xml_parser() -> expat.XMLParserType:
     return parser
 
 
-def parse(parser: expat.XMLParserType, data: bytes) -> None:
-    """Parse all of `data`.
-
-    Raises:
-        UnreadableDocument: when it is not well-formed.
-    """
+@contextlib.contextmanager
+def _well_formed() -> Generator[None]:
     try:
-        parser.Parse(data)
-        parser.Parse(b"", True)  # noqa: FBT003 - expat takes positions only
+        yield
     except expat.ExpatError as error:
         raise refusal("unreadable_document") from error
+
+
+def _relations_of(part: str) -> str:
+    folder, name = posixpath.split(part)
+    return posixpath.join(folder, "_rels", name + ".rels")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chancery.extract.archive import Package, parse, xml_parser
+from chancery.extract.archive import Package, xml_parser
 from chancery.extract.refusals import refusal
 
 _WORD: Final = frozenset(
@@ -38,7 +38,7 @@ def read_docx(data: bytes) -> str:
     package = Package(data)
     main = package.main_part()
     body = _Story("document")
-    _read(body, package.read(main))
+    _read(body, package, main)
     if not body.is_story:
         raise refusal("wrong_media_type")
     blocks = [body.text]
@@ -47,7 +47,7 @@ def read_docx(data: bytes) -> str:
         name = related.get(kind)
         if name is not None and package.has(name):
             notes = _Story(kind)
-            _read(notes, package.read(name))
+            _read(notes, package, name)
             blocks.append(notes.text)
     text = "\n\n".join(block for block in blocks if block)
     if not text.strip():
@@ -55,12 +55,12 @@ def read_docx(data: bytes) -> str:
     return text
 
 
-def _read(story: _Story, data: bytes) -> None:
+def _read(story: _Story, package: Package, name: str) -> None:
     parser = xml_parser()
     parser.StartElementHandler = story.start
     parser.EndElementHandler = story.end
     parser.CharacterDataHandler = story.characters
-    parse(parser, data)
+    package.parse(name, parser)
 
 
 class _Story:

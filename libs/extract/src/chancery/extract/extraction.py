@@ -32,7 +32,7 @@ _PARSERS: Final[Mapping[str, tuple[str, str | None]]] = {
     PDF: ("pdf/1", "pypdfium2"),
     DOCX: ("docx/1", None),
     HTML: ("html/1", "selectolax"),
-    XLSX: ("xlsx/1", "python-calamine"),
+    XLSX: ("xlsx/2", "python-calamine"),
 }
 
 

@@ -1,15 +1,15 @@
 """Workbooks as documents: each visible sheet's name, then its filled cells row by row.
 
-A cell shows its value, not its number format, which the reader does not know: 0.05 is not `5%`.
-Numbers are shown without a needless fraction, dates in ISO form; texts stay as they are, `007`
-included. Cells of a row are parted by a tab, rows by a line break, sheets by an empty line.
+A cell shows its value by its number format, `5%`, as far as that can be rendered exactly, and else
+in a plain form: numbers without a needless fraction, dates in ISO form, texts as they are, `007`
+included. What its format hides is left out with its value. Cells of a row are parted by a tab, rows
+by a line break, sheets by an empty line.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from python_calamine import (
@@ -24,6 +24,8 @@ from chancery.evidence.layout import Cell, Layout, SheetLayout, ValueType
 from chancery.extract.archive import Package
 from chancery.extract.limits import CELLS_MAX, TEXT_CHARACTERS_MAX
 from chancery.extract.refusals import refusal
+from chancery.extract.sheet_cells import COLUMNS_MAX, place
+from chancery.extract.workbook_formats import WorkbookFormats
 
 _Value: TypeAlias = (
     int | float | str | bool | dt.time | dt.date | dt.datetime
@@ -41,11 +43,12 @@ def read_xlsx(data: bytes) -> tuple[str, Layout]:
             package, `too_many_cells`, `text_too_long`, or `no_text` when no sheet shows anything.
     """
     package = Package(data)
-    if not package.main_part().startswith("xl/"):
+    main = package.main_part()
+    if not main.startswith("xl/"):
         raise refusal("wrong_media_type")
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(data))
-        writer = _Writer()
+        writer = _Writer(WorkbookFormats(package, main))
         for sheet in workbook.sheets_metadata:
             is_shown = sheet.visible == SheetVisibleEnum.Visible
             if is_shown and sheet.typ == SheetTypeEnum.WorkSheet:
@@ -60,8 +63,9 @@ def read_xlsx(data: bytes) -> tuple[str, Layout]:
 class _Writer:
     """Puts the cells together and notes where each one stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, formats: WorkbookFormats) -> None:
         self.sheets: list[SheetLayout] = []
+        self._formats = formats
         self._pieces: list[str] = []
         self._length = 0
         self._count = 0
@@ -72,43 +76,50 @@ class _Writer:
         return "".join(self._pieces)
 
     def add_sheet(self, sheet: CalamineSheet) -> None:
-        """Append a sheet that has a filled cell."""
-        first_row, first_column = sheet.start or (0, 0)
-        cells: list[Cell] = []
-        for row, values in enumerate(sheet.to_python(), start=first_row):
-            filled = [(column, v) for column, v in enumerate(values, first_column) if v != ""]
-            if not filled:
-                continue
-            if not cells:
-                self._put("\n\n" if self._pieces else "")
-                self._put(sheet.name)
-            cells.extend(self._row(row, filled))
-        self.sheets.append(SheetLayout(name=sheet.name, cells=tuple(cells)))
-
-    def _row(self, row: int, filled: Sequence[tuple[int, _Value]]) -> list[Cell]:
+        """Append a sheet that has a cell which shows something."""
+        filled = _filled(sheet)
         self._count += len(filled)
         if self._count > CELLS_MAX:
             raise refusal("too_many_cells")
-        found: list[Cell] = []
-        separator = "\n"
-        for column, value in filled:
-            self._put(separator)
-            kind, canonical, shown = _shown(value)
+        formats = self._formats.of_sheet(sheet.name, filled)
+        cells: list[Cell] = []
+        last_row = -1
+        for where, value in filled.items():
+            kind, canonical, plain = _plain(value)
+            shown = formats.at(where).shown(value)
+            if shown == "":
+                continue
+            row, column = divmod(where, COLUMNS_MAX)
+            if not cells:
+                self._put("\n\n" if self._pieces else "")
+                self._put(sheet.name)
+            self._put("\t" if row == last_row else "\n")
             start = self._length
-            self._put(shown)
+            self._put(plain if shown is None else shown)
             if self._length > TEXT_CHARACTERS_MAX:
                 raise refusal("text_too_long")
-            found.append((start, self._length, row, column, kind, canonical))
-            separator = "\t"
-        return found
+            cells.append((start, self._length, row, column, kind, canonical))
+            last_row = row
+        self.sheets.append(SheetLayout(name=sheet.name, cells=tuple(cells)))
 
     def _put(self, text: str) -> None:
         self._pieces.append(text)
         self._length += len(text)
 
 
-def _shown(value: _Value) -> tuple[ValueType, str, str]:
-    """Return the type of a value, its canonical text, and the text that is shown."""
+def _filled(sheet: CalamineSheet) -> dict[int, _Value]:
+    """Return the values of a sheet by their places, row by row."""
+    first_row, first_column = sheet.start or (0, 0)
+    return {
+        place(row, column): value
+        for row, values in enumerate(sheet.to_python(), start=first_row)
+        for column, value in enumerate(values, first_column)
+        if value != ""
+    }
+
+
+def _plain(value: _Value) -> tuple[ValueType, str, str]:
+    """Return the type of a value, its canonical text, and its plain form."""
     match value:
         case bool():
             return "boolean", str(value).lower(), str(value).upper()
