@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from chancery.evidence.manifest import RAW_EXTRACTOR
+from chancery.extract.encoding import REMEDY
 from chancery.extract.limits import TEXT_CHARACTERS_MAX
 from chancery.extract.refusals import UnreadableDocument, refusal
 
@@ -24,7 +25,7 @@ def read_plain_text(data: bytes) -> str:
     try:
         text = data.decode("utf-8", errors="strict")
     except UnicodeDecodeError as error:
-        message = f"the document is not UTF-8: byte {error.start} does not fit"
+        message = f"the document is not UTF-8: byte {error.start} does not fit; {REMEDY}"
         raise UnreadableDocument(message, code="invalid_utf8") from error
     if "\x00" in text:
         raise refusal("nul_character")

@@ -19,6 +19,8 @@ from chancery.tabular.names import check_names
 ROWS_MAX = 1_000_000
 _LINE_ENDS = b"\r\n"
 _PIECE_CHARACTERS = 64 * 1024
+_NUL = "the CSV file holds a NUL byte; if it is UTF-16, save it as CSV in UTF-8, else remove it"
+_NOT_UTF8 = "the CSV file is not valid UTF-8; save it as CSV in UTF-8 (iconv -f CHARSET -t UTF-8)"
 _NO_RECORD: tuple[int, list[str]] = (1, [])
 
 
@@ -86,13 +88,13 @@ def _lines(data: bytes) -> io.TextIOWrapper:
 
 def _check_text(data: bytes) -> None:
     if b"\x00" in data:
-        raise _refused("the CSV file holds a NUL byte; remove it", "csv_nul")
+        raise _refused(_NUL, "csv_nul")
     text, is_blank = _lines(data), True
     try:
         while piece := text.read(_PIECE_CHARACTERS):
             is_blank = is_blank and not piece.strip()
     except UnicodeDecodeError as error:
-        raise _refused("the CSV file is not valid UTF-8; convert it", "csv_invalid_utf8") from error
+        raise _refused(_NOT_UTF8, "csv_invalid_utf8") from error
     if is_blank:
         raise _refused("the CSV file is empty; it needs a header row", "csv_empty")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chancery.extract.encoding import misencoding
 from chancery.extract.media import DOCUMENT_TYPES, HTML, RAW_TYPES, check_signature
 from chancery.kernel.errors import Rejected
 from chancery.tabular.formats import check_file, format_of
@@ -63,14 +64,9 @@ def check_table(media_type: str, data: bytes) -> None:
 def _check_text(data: bytes) -> None:
     if not data.strip():
         raise _empty()
-    if b"\x00" in data:
-        message = "the content has a NUL byte; publish it as text without one"
-        raise Rejected(message, field="content", code="nul_byte")
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"the content is not UTF-8: byte {error.start} cannot be decoded"
-        raise Rejected(message, field="content", code="invalid_utf8") from error
+    fault = misencoding(data)
+    if fault is not None:
+        raise Rejected(f"the content {fault.reason}", field="content", code=fault.code)
 
 
 def _empty() -> Rejected:

@@ -11,6 +11,7 @@ from chancery.events.intake import (
     SnapshotSubmitted,
 )
 from chancery.evidence.knowledge import body_size
+from chancery.extract.encoding import misencoding
 from chancery.extract.media import HTML, RAW_TYPES, check_media_type, check_signature
 from chancery.ingestion.domain.submissions import WithContent
 from chancery.ingestion.errors import InvalidSubmission
@@ -101,14 +102,9 @@ def check_text(content: bytes, field: str) -> None:
     if not content.strip():
         message = "the content is empty; submit at least one character that is not white space"
         raise InvalidSubmission(message, field=field, code="empty_content")
-    if b"\x00" in content:
-        message = "the content has a NUL byte; submit it as text without one"
-        raise InvalidSubmission(message, field=field, code="nul_byte")
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"the content is not UTF-8: byte {error.start} cannot be decoded"
-        raise InvalidSubmission(message, field=field, code="invalid_utf8") from error
+    fault = misencoding(content)
+    if fault is not None:
+        raise InvalidSubmission(f"the content {fault.reason}", field=field, code=fault.code)
 
 
 def _is_text(submitted: WithContent, media_type: str) -> bool:
