@@ -303,9 +303,9 @@ class AlteredLog:
             return stored
         return None if self.payload is None else replace(stored, payload=self.payload)
 
-    async def subject(self, stream: str, subject: str) -> AsyncGenerator[Stored]:
+    async def subject(self, stream: str, subject: str, after: int = 0) -> AsyncGenerator[Stored]:
         """Yield the altered messages."""
-        async for stored in self.inner.subject(stream, subject):
+        async for stored in self.inner.subject(stream, subject, after):
             if stream != self.stream:
                 yield stored
             elif self.payload is not None:
@@ -326,9 +326,9 @@ class OfAnother:
         """Return the true message."""
         return await self.inner.at(stream, sequence)
 
-    async def subject(self, stream: str, subject: str) -> AsyncIterator[Stored]:
+    async def subject(self, stream: str, subject: str, after: int = 0) -> AsyncIterator[Stored]:
         """Yield messages with another hash of the receipt."""
-        async for stored in self.inner.subject(stream, subject):
+        async for stored in self.inner.subject(stream, subject, after):
             head, _, tail = stored.payload.partition(b'"receipt_sha256":"')
             changed = head + b'"receipt_sha256":"' + b"0" * 64 + tail[64:]
             yield replace(stored, payload=changed) if tail else stored

@@ -59,9 +59,9 @@ class StreamLogs:
         """Return a message."""
         return await message_at(self.bus, stream, sequence)
 
-    def subject(self, stream: str, subject: str) -> AsyncIterator[Stored]:
-        """Yield the messages on a subject."""
-        return read_subject(self.bus, stream, subject)
+    def subject(self, stream: str, subject: str, after: int = 0) -> AsyncIterator[Stored]:
+        """Yield the messages on a subject with a sequence above `after`, in order."""
+        return read_subject(self.bus, stream, subject, after)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from chancery.evidence.receipt import ReadEntry, Receipt
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Corrupt
 from chancery.release.errors import ResultFault
-from chancery.release.ports.fsck import Logs
+from chancery.release.handlers.fsck_subjects import ReadOnce
 
 STATES_MAX: Final = 256
 
@@ -32,7 +32,7 @@ class SeenThen:
 class PolicyThen:
     """Folds what a receipt's read set names, each aggregate up to the event that it names."""
 
-    logs: Logs
+    subjects: ReadOnce
     _states: dict[tuple[str, AggregateRef, str], State] = field(
         default_factory=dict[tuple[str, AggregateRef, str], State]
     )
@@ -68,7 +68,7 @@ class PolicyThen:
 
     async def _folded(self, tenant: str, ref: AggregateRef, entry: ReadEntry) -> State:
         folded, last_sha256 = Folded(), ""
-        async for stored in self.logs.subject(AUTHORITY, ref.subject(tenant)):
+        async for stored in self.subjects.subject(AUTHORITY, ref.subject(tenant)):
             if stored.sequence > entry.sequence:
                 break
             try:

@@ -21,6 +21,7 @@ from chancery.kernel.canonical import parse_json, sha256_hex
 from chancery.kernel.errors import Corrupt
 from chancery.release.domain.findings import Report
 from chancery.release.domain.held import HeldRelease, check_held, read_receipt
+from chancery.release.handlers.fsck_subjects import ReadOnce
 from chancery.release.ports.fsck import Logs, Records, Told
 
 ERASABLE: Final = ("source", "item", "dataset", "file")
@@ -37,15 +38,16 @@ class CheckReleases:
     async def run(self, report: Report, tell: Told, run_id: str | None = None) -> None:
         """Add what is wrong with all releases, or with those of one run, to the report."""
         total, done = await self.records.count_releases(run_id), 0
+        subjects = ReadOnce(self.logs)
         tell("releases", 0, total)
         async for page in self.records.releases(run_id):
             for held in page:
-                await self._check(report, held)
+                await self._check(report, held, subjects)
             done += len(page)
             tell("releases", done, max(total, done))
         report.count("releases", done)
 
-    async def _check(self, report: Report, held: HeldRelease) -> None:
+    async def _check(self, report: Report, held: HeldRelease, subjects: ReadOnce) -> None:
         receipt = read_receipt(held)
         for code in dict.fromkeys(check_held(held, receipt)):
             report.find(code, **held.where)
@@ -53,24 +55,9 @@ class CheckReleases:
         if receipt is None:
             return
         if held.keys is None:
-            await self._check_erased(report, held, receipt)
+            await _check_erased(report, held, receipt, subjects)
         if receipt.cut is not None:
             await self._check_cut(report, held, receipt, receipt.cut)
-
-    async def _check_erased(self, report: Report, held: HeldRelease, receipt: Receipt) -> None:
-        """A key may be gone when something of the read set was erased."""
-        for each in receipt.read_set:
-            if each.kind in ERASABLE and await self._is_erased(held.tenant, each.kind, each.id):
-                report.count("releases_erased")
-                return
-        report.find("key_missing", **held.where)
-
-    async def _is_erased(self, tenant: str, kind: str, aggregate_id: str) -> bool:
-        subject = authority_subject(tenant, kind, aggregate_id)
-        async for stored in self.logs.subject(AUTHORITY, subject):
-            if _event_name(stored.payload) == _ERASED:
-                return True
-        return False
 
     async def _check_cut(
         self, report: Report, held: HeldRelease, receipt: Receipt, cut: CutRecord
@@ -98,6 +85,25 @@ class CheckReleases:
                 return
         if not held.is_waiting:
             report.find("release_event_missing", **held.where)
+
+
+async def _check_erased(
+    report: Report, held: HeldRelease, receipt: Receipt, subjects: ReadOnce
+) -> None:
+    """A key may be gone when something of the read set was erased."""
+    for each in receipt.read_set:
+        place = authority_subject(held.tenant, each.kind, each.id)
+        if each.kind in ERASABLE and await _is_erased(place, subjects):
+            report.count("releases_erased")
+            return
+    report.find("key_missing", **held.where)
+
+
+async def _is_erased(subject: str, subjects: ReadOnce) -> bool:
+    async for stored in subjects.subject(AUTHORITY, subject):
+        if _event_name(stored.payload) == _ERASED:
+            return True
+    return False
 
 
 def _names(payload: bytes, held: HeldRelease, receipt: Receipt) -> bool:

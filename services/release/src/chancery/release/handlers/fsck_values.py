@@ -23,6 +23,7 @@ from chancery.release.domain.resealing import (
 )
 from chancery.release.errors import NotChecked, ResultFault
 from chancery.release.handlers.fsck_policy import PolicyThen
+from chancery.release.handlers.fsck_subjects import ReadOnce
 from chancery.release.ports.fsck import Logs, Records, Reexecution, Told
 from chancery.store.blobs import BlobCorrupt, Blobs
 from chancery.tabular.engine import engine_name
@@ -47,7 +48,7 @@ class CheckValues:
     async def run(self, report: Report, tell: Told, run_id: str | None = None) -> None:
         """Add what is wrong with the values of all releases, or of one run, to the report."""
         total, done = await self.records.count_releases(run_id), 0
-        policy = PolicyThen(self.logs)
+        policy = PolicyThen(ReadOnce(self.logs))
         tell("values", 0, total)
         async for page in self.records.releases(run_id):
             for held in page:

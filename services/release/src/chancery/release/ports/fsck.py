@@ -107,8 +107,8 @@ class Logs(Protocol):
         """Return a message."""
         ...
 
-    def subject(self, stream: str, subject: str) -> AsyncIterator[Stored]:
-        """Yield the messages on a subject."""
+    def subject(self, stream: str, subject: str, after: int = 0) -> AsyncIterator[Stored]:
+        """Yield the messages on a subject with a sequence above `after`, in order."""
         ...
 
 
