@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Generator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -27,74 +24,9 @@ from chancery.testkit.ports import reserved_port
 from chancery.testkit.postgres import Database, create_database, running_postgres
 from chancery.testkit.servers import ServerSettings, run_apart
 from chancery.testkit.waiting import WITHIN_S, wait_until
+from tests.integration.embedded.starter import NAMES, READY, Starter, Up
 
 pytestmark = pytest.mark.integration
-
-RUN_UP = Path(__file__).parent / "run_up.py"
-READY = "Chancery is ready at http://127.0.0.1:"
-NAMES = {"nats", "postgres", *SERVICES}
-
-
-@dataclass
-class Up:
-    """A running `up`; `lines` is what it has said."""
-
-    handle: subprocess.Popen[str]
-    output: Path
-    data: Path
-
-    @property
-    def lines(self) -> list[str]:
-        return self.output.read_text().splitlines()
-
-    def wait_ready(self) -> None:
-        wait_until(lambda: READY in self.output.read_text() or self.handle.poll() is not None, 40)
-        assert self.lines[-1].startswith(READY), self.lines
-
-    def children(self) -> dict[str, psutil.Process]:
-        found = {path.stem: path.read_text() for path in (self.data / "run").glob("*.pid")}
-        return {name: psutil.Process(int(text.split()[0])) for name, text in found.items()}
-
-    def told(self, service: str) -> dict[str, str]:
-        return json.loads((self.data / f"{service}.told").read_text())
-
-    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
-        self.handle.send_signal(number)
-        return self.handle.wait(30)
-
-
-class Starter:
-    """Starts `up` processes and ends whatever is left of them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.started: list[Up] = []
-
-    def __call__(self, data: Path | None = None, port: int = 0, **settings: object) -> Up:
-        data = self.folder / "data" if data is None else data
-        output = self.folder / f"output-{len(self.started)}"
-        given = json.dumps({"data_dir": str(data), "http_port": port, **settings})
-        with output.open("w") as file:
-            handle = subprocess.Popen(
-                [sys.executable, str(RUN_UP), given],
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-        self.started.append(Up(handle, output, data))
-        return self.started[-1]
-
-    def end(self) -> None:
-        for up in self.started:
-            if up.handle.poll() is None:
-                up.stop(signal.SIGTERM)
-
-
-@pytest.fixture
-def start_up(tmp_path: Path) -> Generator[Starter]:
-    starter = Starter(tmp_path)
-    yield starter
-    starter.end()
 
 
 def _is_gone(process: psutil.Process) -> bool:
@@ -255,78 +187,6 @@ def test_a_chosen_port_is_announced_and_told(start_up: Starter) -> None:
     assert told == {str(port.number)}
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [("nats", "nats"), ("postgres", "postgres"), ("up", "gateway")]
-)
-def test_a_port_that_was_free_a_moment_ago_is_replaced_and_told(
-    start_up: Starter, module: str, name: str
-) -> None:
-    with reserved_port() as port:
-        port.take()
-        up = start_up(unlucky={module: [port.number]})
-        up.wait_ready()
-
-    taken = f"Another process took port {port.number} before {name} could open it. Starting again."
-    assert [line for line in up.lines if "took" in line] == [taken]
-    assert up.lines[-1] != f"{READY}{port.number}"
-    assert set(up.children()) == NAMES
-
-
-def test_a_start_that_never_gets_a_port_gives_up_and_says_so(start_up: Starter) -> None:
-    with reserved_port() as port:
-        port.take()
-        up = start_up(unlucky={"postgres": 5 * [port.number]})
-        code = up.handle.wait(60)
-
-    taken = f"Another process took port {port.number} before postgres could open it."
-    assert code == 3
-    assert [line for line in up.lines if "took" in line] == [f"{taken} Starting again."] * 4 + [
-        taken
-    ]
-    assert not list((up.data / "run").glob("*.pid"))
-
-
-def test_a_chosen_port_that_is_taken_during_the_start_is_refused(start_up: Starter) -> None:
-    with reserved_port() as port:
-        up = start_up(port=port.number)
-        wait_until((up.data / "run" / "nats.pid").exists, 20)
-        port.take()
-        code = up.handle.wait(60)
-
-    assert code == 1
-    assert up.lines[-2:] == [
-        f"Another process took port {port.number} before gateway could open it. Starting again.",
-        f"Port {port.number} is in use; stop what listens there or choose another with --port.",
-    ]
-
-
-def test_nats_keeps_its_port_or_says_where_it_went(start_up: Starter) -> None:
-    first = start_up()
-    first.wait_ready()
-    before = _nats_port(first)
-    first.stop()
-
-    with reserved_port() as other:
-        # What the system gives to nobody else stands for the port of the start before.
-        _remember_port(first.data, other.number)
-        kept = start_up()
-        kept.wait_ready()
-        kept_at = _nats_port(kept)
-        kept.stop()
-        other.take()
-        moved = start_up()
-        moved.wait_ready()
-        moved_to = _nats_port(moved)
-
-    assert kept_at == other.number != before
-    assert not [line for line in kept.lines if "NATS" in line]
-    assert moved_to != other.number
-    told = f"NATS is at port {moved_to} now, since {other.number} is in use; "
-    assert [line for line in moved.lines if "NATS" in line] == [
-        f"{told}who submits over the bus needs that one in the URL."
-    ]
-
-
 @pytest.fixture
 def lent_database(tmp_path_factory: pytest.TempPathFactory) -> Generator[Database]:
     """Yield a database of a cluster of its own: `up` sets the passwords of the cluster's roles."""
@@ -344,7 +204,7 @@ def test_given_servers_are_used_instead_of_our_own(
     up.wait_ready()
 
     assert set(up.children()) == set(SERVICES)
-    assert {_nats_url(up, service) for service in SERVICES} == {nats_url}
+    assert {up.nats_url(service) for service in SERVICES} == {nats_url}
     assert "CHANCERY_NATS_API_PREFIX" not in up.told("release")
     dsn = Path(up.told("release")["CHANCERY_POSTGRES_DSN_FILE"]).read_text().strip()
     assert asyncio.run(_who(dsn)) == ("chancery_release", lent_database.name)
@@ -370,22 +230,8 @@ async def _who(dsn: str) -> tuple[str, str]:
     return role, database
 
 
-def _nats_url(up: Up, service: str) -> str:
-    return Path(up.told(service)["CHANCERY_NATS_URL_FILE"]).read_text().strip()
-
-
-def _nats_port(up: Up) -> int:
-    return int(_nats_url(up, "gateway").rpartition(":")[2])
-
-
-def _remember_port(data: Path, port: int) -> None:
-    config = data / "nats" / "server.conf"
-    text = re.sub(r'(?m)^listen: "127\.0\.0\.1:\d+"$', f'listen: "127.0.0.1:{port}"', _read(config))
-    config.write_text(text)
-
-
 def _admin_url(up: Up) -> str:
-    address = _nats_url(up, "gateway").rpartition("@")[2]
+    address = up.nats_url("gateway").rpartition("@")[2]
     password = json.loads((up.data / "nats" / "credentials.json").read_text())["password"]
     return f"nats://chancery:{password}@{address}"
 
