@@ -164,6 +164,9 @@ def test_dates_before_march_1900_stay_plain() -> None:
         # what another reader might place elsewhere
         ('<row r="9"><c r="A7" s="1"><v>1</v></c></row>', "1"),
         ('<row r="1"><c r="a1" s="1"><v>1</v></c></row>', "1"),
+        ('<row r="2"><c r="A12" s="1"><v>1</v></c></row>', "1"),
+        ('<row r="1"><c r="A01" s="1"><v>1</v></c></row>', "1"),
+        ('<row><c r="XFD1"/><c/></row><row><c s="1"><v>1</v></c></row>', "1"),
         (f"{rows(cell('A1', 1, 1))}</sheetData><sheetData>{rows(cell('A1', 1, 2))}", "1"),
     ],
 )  # fmt: skip

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COLUMNS_MAX: Final = 16_384
 ROWS_MAX: Final = 1_048_576
-_REFERENCE: Final = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+_COLUMN: Final = re.compile(r"[A-Z]{1,3}")
 _ROW_NUMBER: Final = re.compile(r"[0-9]{1,7}")
 _LETTERS: Final = 26
 
@@ -58,6 +58,7 @@ class SheetCells:
         self._format_of = format_of
         self._has_data = False
         self._row = self._next_row = self._next_column = 0
+        self._row_name = "1"
         self._place = -1
         self._is_value = False
         self._parser = parser
@@ -89,22 +90,21 @@ class SheetCells:
         else:
             self._give_up()
         self._next_row, self._next_column = self._row + 1, 0
+        self._row_name = str(self._next_row)
 
     def _cell(self, attributes: dict[str, str]) -> None:
         reference = attributes.get("r")
-        column = self._next_column if reference is None else self._column(reference)
+        column = self._next_column
+        if reference is not None:
+            column = _column_number(reference.removesuffix(self._row_name))
+        if column is None or column == COLUMNS_MAX:
+            self._give_up()
+            return
         self._next_column = column + 1
         self._place = place(self._row, column)
         self._is_value = False
         if self._place in self._filled:
             self._found[self._place] = self._format_of(attributes.get("s", "0"))
-
-    def _column(self, reference: str) -> int:
-        parts = _REFERENCE.fullmatch(reference)
-        column = -1 if parts is None else _column_number(parts[1])
-        if parts is None or int(parts[2]) != self._row + 1 or column >= COLUMNS_MAX:
-            self._give_up()
-        return column
 
     def _characters(self, text: str) -> None:
         """Give up the format of a negative number, which was read as some time of day."""
@@ -117,9 +117,11 @@ class SheetCells:
 
 
 @cache
-def _column_number(letters: str) -> int:
-    """Return the number of a column: `A` is 0, `AB` is 27."""
+def _column_number(letters: str) -> int | None:
+    """Return the number of a column, `A` is 0, `AB` is 27, or None when there is none."""
+    if not _COLUMN.fullmatch(letters):
+        return None
     number = 0
     for letter in letters:
         number = number * _LETTERS + ord(letter) - ord("A") + 1
-    return number - 1
+    return number - 1 if number <= COLUMNS_MAX else None
