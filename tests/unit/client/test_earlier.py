@@ -36,6 +36,7 @@ class _Place:
 
     serving: dict[tuple[bool, str], Item] = field(default_factory=dict[tuple[bool, str], Item])
     titles: dict[str, str] = field(default_factory=dict[str, str])
+    tells_media_types: bool = True
     asked: int = 0
 
     def before(self, *names: str) -> None:
@@ -72,6 +73,7 @@ class _Place:
     def _resource(self, identity: str, item: Item) -> dict[str, Json]:
         return {"kind": "dataset" if item.is_table else "source", "id": identity,
                 "title": self.titles.get(identity, item.title), "visibility": "workspace",
+                "media_type": item.media_type if self.tells_media_types else None,
                 "revision": 1, "withdrawn": False}  # fmt: skip
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
@@ -148,6 +150,27 @@ def test_a_file_by_itself_does_not_become_the_revision_of_another_kind_of_file()
 
     assert place.now("handbook.md") == {"handbook.md": hashed_id("handbook.md")}
     assert place.now("handbook.pdf") == {"handbook.pdf": "handbook"}
+
+
+def test_a_document_does_not_take_the_place_of_one_of_another_kind_that_is_gone() -> None:
+    place = _Place()
+    place.before("handbook.pdf", "other.md")
+
+    ids = place.now("handbook.md", "other.md")
+
+    assert ids == {"handbook.md": hashed_id("handbook.md"), "other.md": "other"}
+    assert place.owner("handbook") == "handbook.pdf"
+    assert place.asked == 0
+
+
+def test_a_server_that_tells_no_media_types_is_asked_where_it_matters() -> None:
+    place = _Place(tells_media_types=False)
+    place.before("a.txt")
+
+    ids = place.now("a.txt", "a.md")
+
+    assert ids == {"a.txt": "a", "a.md": hashed_id("a.md")}
+    assert place.asked > 0
 
 
 def test_a_file_whose_rival_is_gone_does_not_take_its_place() -> None:

@@ -59,7 +59,10 @@ class Policy(Answered):
 
 
 class Resource(Answered):
-    """What the caller may know of a source or dataset; `revision` 0 means none is published."""
+    """What the caller may know of a source or dataset; `revision` 0 means none is published.
+
+    `media_type` is that of the newest revision, None also of a server that does not tell it.
+    """
 
     kind: Literal["source", "dataset"]
     id: str
@@ -68,6 +71,7 @@ class Resource(Answered):
     authority: Standing = "reference"
     date: str | None = None
     revision: int
+    media_type: str | None = None
     withdrawn: bool
     state: IndexState | None = None
     measures: tuple[Measure, ...] = ()
@@ -80,23 +84,25 @@ class Resources(Answered):
 
 
 class Revision(Answered):
-    """A published revision of a source."""
+    """A published revision of a source; `changed` is false when its content served before."""
 
     revision: int
     sequence: int
     content_sha256: str
     event_id: str
     state: IndexState
+    changed: bool = True
 
 
 class Snapshot(Answered):
-    """A published snapshot of a dataset."""
+    """A published snapshot of a dataset; `changed` is false when its content served before."""
 
     snapshot: int
     sequence: int
     content_sha256: str
     event_id: str
     state: IndexState
+    changed: bool = True
 
 
 class Refusal(Answered):

@@ -39,7 +39,7 @@ class OfResource(Message):
 
 
 class ResourceView(Message):
-    """What a reader may know of a source or dataset."""
+    """What a reader may know of a source or dataset; `media_type` is of its newest revision."""
 
     kind: ResourceKind
     id: Id
@@ -48,6 +48,7 @@ class ResourceView(Message):
     authority: Standing = "reference"
     date: str | None = None
     revision: int = Field(ge=0)
+    media_type: str | None = None
     withdrawn: bool
     state: IndexState | None = None
     measures: tuple[Measure, ...] = ()

@@ -92,18 +92,22 @@ class _Kept:
         return found.title in titles or not await self._is_like(item, found)
 
     async def _is_of_a_file_that_is_gone(self, item: Item) -> bool:
-        """Tell whether another file had this id, since its own name is spelled so."""
+        """Tell whether another file had this id, since it is of another kind or its name fits."""
         found = await self._found(item, item.id)
-        if found is None or found.title == item.title:
+        if found is None:
             return False
-        return earlier_ids(found.title)[1] == item.id
+        if found.media_type is not None and not await self._is_like(item, found):
+            return True
+        return found.title != item.title and earlier_ids(found.title)[1] == item.id
 
     async def _is_like(self, item: Item, found: Resource) -> bool:
         """Tell whether what serves is of the file's media type; nothing is like anything."""
         if item.is_table or found.revision == 0:
             return True
-        pinned = await self.workspace.revision(found.id, found.revision)
-        return pinned.media_type == item.media_type
+        media_type = found.media_type
+        if media_type is None:
+            media_type = (await self.workspace.revision(found.id, found.revision)).media_type
+        return media_type.partition(";")[0].strip().lower() == item.media_type
 
     async def _found(self, item: Item, identity: str) -> Resource | None:
         if not item.is_table:

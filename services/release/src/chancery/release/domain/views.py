@@ -38,6 +38,7 @@ def resource_view(resource: Resource, view: ColumnView | None = None) -> Resourc
         authority=state.authority if is_source else "reference",
         date=state.date if is_source else None,
         revision=len(state.revisions),
+        media_type=state.revisions[-1].media_type if state.revisions else None,
         withdrawn=state.withdrawn,
         state=serving_state(resource),
         measures=() if is_source else _measures(state, view),
