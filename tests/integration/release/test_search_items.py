@@ -42,7 +42,8 @@ async def refused(
 ) -> tuple[str, str, str | None]:
     with pytest.raises(NotFound) as error:
         await scope(world, who, *sources, items=items, files=files)
-    return error.value.code, error.value.detail, error.value.field
+    *_, named = (*sources, *items, *files)
+    return error.value.code, error.value.detail.removesuffix(f": {named}"), error.value.field
 
 
 async def upload(world: World, file_id: str, owner: str) -> AggregateRef:
@@ -103,7 +104,7 @@ async def test_an_item_that_may_not_be_used_any_more_is_refused_like_an_unknown_
     assert ids(before) == {"guide"}
     assert "guide" not in ids(after)
     assert gone == await refused(world, "anna", items=("unknown",))
-    assert gone == ("item_not_found", "there is no such item", None)
+    assert gone == ("item_not_found", "there is no such item", "items")
 
 
 @pytest.mark.req("CR-4", "CL-12")
@@ -120,7 +121,7 @@ async def test_an_item_that_was_not_granted_or_not_published_is_no_item(world: W
     }
     found = await scope(world, "anna", items=("open", "fresh"))
 
-    assert told == {("item_not_found", "there is no such item", None)}
+    assert told == {("item_not_found", "there is no such item", "items")}
     assert {each.id: each.state for each in found.revisions} == {
         "open": "ready",
         "fresh": "pending",
@@ -137,7 +138,7 @@ async def test_a_foreign_a_deleted_and_an_unknown_file_are_one_case(world: World
     told = {await refused(world, "anna", files=(name,)) for name in ("foreign", "gone", "unknown")}
     with_own = await refused(world, "anna", files=("own", "foreign"))
 
-    assert told == {with_own} == {("file_not_found", "there is no such file", None)}
+    assert told == {with_own} == {("file_not_found", "there is no such file", "files")}
     assert ids(await scope(world, "anna", files=("own",))) == {"own"}
     assert ids(await scope(world, "bert", files=("foreign",))) == {"foreign"}
 

@@ -65,6 +65,11 @@ class Question:
         return (*self.selected_here, *self.selected_files)
 
     @property
+    def selected_names(self) -> tuple[str, ...]:
+        """Return what was selected as it was sent, in the order of `selected`."""
+        return (*self.sources, *self.items, *self.datasets, *self.files)
+
+    @property
     def selected_here(self) -> tuple[AggregateRef, ...]:
         """Return what was selected of the workspace."""
         sources = (source_ref(self.workspace_id, each) for each in self.sources)

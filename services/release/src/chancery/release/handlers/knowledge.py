@@ -21,6 +21,7 @@ from chancery.events.queries import (
     OwnFiles,
 )
 from chancery.events.requests import Request
+from chancery.kernel.errors import NotFound
 from chancery.release.domain.admission import declaration_of_state, is_of_corpus
 from chancery.release.domain.entries import Resource
 from chancery.release.domain.knowledge_views import (
@@ -111,7 +112,8 @@ class Knowledge:
                     state=pinned.state,
                     reason=pinned.reason,
                 )
-        raise not_found("source")
+        message = "there is no such source in the corpus that serves this revision"
+        raise NotFound(message, code="source_not_found")
 
     async def _declared(
         self, request: Request[OfCorpus] | Request[OfRecord]

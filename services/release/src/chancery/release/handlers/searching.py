@@ -9,12 +9,12 @@ from chancery.authority.names import AggregateRef, workspace_ref
 from chancery.events.requests import Request
 from chancery.events.run import Bounds
 from chancery.events.search import REVISIONS_MAX, SearchScope, SearchScopeOf
-from chancery.kernel.errors import Rejected
+from chancery.kernel.errors import NotFound, Rejected
 from chancery.release.domain.admission import Question, request_of
 from chancery.release.domain.entries import judge
 from chancery.release.domain.searched import search_revisions
 from chancery.release.handlers.candidates import candidates, other_roots
-from chancery.release.handlers.gate import Gate, not_found, require_member
+from chancery.release.handlers.gate import Gate, require_member
 from chancery.release.handlers.reading import is_readable
 from chancery.release.ports.stores import AuthorityReads
 
@@ -43,11 +43,10 @@ class Searching:
         roots = await other_roots(self.reader, question, found)
         judged = judge(snapshot, request_of(question, snapshot), (*found, *roots))
         usable = [each for each in found if judged.allows(each)]
-        selected = question.selected
-        if selected:
+        if question.selected:
             sources = (each for each in found if each.ref.kind == "source")
             known = {each.ref for each in sources if is_readable(visitor, each)}
-            _require(selected, known.union(each.ref for each in usable))
+            _require(question, known.union(each.ref for each in usable))
         revisions = search_revisions(usable)
         if len(revisions) > REVISIONS_MAX:
             message = f"the search covers more than {REVISIONS_MAX} things; name some in sources"
@@ -55,10 +54,12 @@ class Searching:
         return SearchScope(checkpoint=snapshot.checkpoint, revisions=revisions)
 
 
-def _require(selected: Collection[AggregateRef], known: Collection[AggregateRef]) -> None:
-    for ref in selected:
+def _require(question: Question, known: Collection[AggregateRef]) -> None:
+    for name, ref in zip(question.selected_names, question.selected, strict=True):
         if ref not in known:
-            raise not_found(ref.kind)
+            # The caller's own word: it tells nothing that asking for it alone would not.
+            message = f"there is no such {ref.kind}: {name}"
+            raise NotFound(message, field=f"{ref.kind}s", code=f"{ref.kind}_not_found")
 
 
 def _question(request: Request[SearchScopeOf]) -> Question:
