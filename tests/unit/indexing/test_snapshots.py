@@ -89,6 +89,9 @@ async def test_a_policy_on_a_column_that_is_not_there_keeps_the_snapshot_out(
     world.record(declared_dataset(_TOTAL, hidden=hidden, filtered=filtered))
     await world.handle(await world.publish(_CSV, media_type="text/csv"))
     assert world.told() == ["pending 1", "failed 1 policy_column_missing"]
+    failed = world.last(RevisionFailed)
+    assert isinstance(failed, RevisionFailed)
+    assert failed.field == (f"columns.{hidden[0]}" if hidden else "row_filters.0.column")
 
     await world.handle(world.record(declared_dataset(_TOTAL, hidden=("Amount",))))
 

@@ -49,13 +49,29 @@ async def test_a_filter_value_that_its_declared_type_never_has_is_refused_with_i
     assert refused.value.field == f"row_filters.1.allowed.{place}"
 
 
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("declared_type", ["money", "decimal(39,2)", ""])
+async def test_a_type_that_no_column_has_is_refused_with_the_types_there_are(
+    declared_type: str,
+) -> None:
+    executor = await begun(MemoryLog())
+    await executor.execute(access.CREATE_WORKSPACE, request(WORKSPACE, key="w"))
+
+    with pytest.raises(Rejected) as refused:
+        await executor.execute(knowledge.DECLARE_DATASET, request(declared(declared_type, "x")))
+
+    told = refused.value
+    assert (told.code, told.field) == ("invalid_column_type", "columns.Day.type")
+    assert "boolean, date, decimal" in told.detail
+
+
 @pytest.mark.parametrize(
     "declaration",
     [
         declared("date", "2024-01-02"),
         declared("decimal(5,2)", 7, "7.5", "-7.50"),
         declared(None, "2024-01-02 23:00:00"),
-        declared("no such type", "x"),
+        declared(" Varchar ", "x"),
     ],
 )
 async def test_what_fits_or_cannot_be_known_yet_is_declared(declaration: DeclareDataset) -> None:

@@ -83,10 +83,11 @@ def declared_by_name(
         Rejected: `unknown_column`.
     """
     by_name = {fold(name): each for name, each in declared.items()}
-    missing = set(by_name) - {fold(name) for name in columns}
+    there = {fold(name) for name in columns}
+    missing = sorted(name for name in declared if fold(name) not in there)
     if missing:
         detail = f"columns declares {len(missing)} column(s) that the {file_format} file lacks"
-        raise Rejected(detail, field="columns", code="unknown_column")
+        raise Rejected(detail, field=f"columns.{missing[0]}", code="unknown_column")
     return by_name
 
 

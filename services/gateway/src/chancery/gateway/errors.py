@@ -52,6 +52,24 @@ _DECLARED_FIELDS = {
     "invalid_measure": "measures",
 }
 """What of a dataset's declaration a file does not go with, by the code that says so."""
+_NO_COLUMN = "names a column that the table does not have; write it as the table's first row does"
+_WHY = {
+    "unknown_column": _NO_COLUMN,
+    "policy_column_missing": _NO_COLUMN,
+    "measure_column_missing": _NO_COLUMN,
+    "invalid_measure": "does not fit the types of its columns",
+    "invalid_measure.column": (
+        "must be a column whose aggregate is exact: sum and avg are of whole numbers and decimals;"
+        " of texts, dates and doubles there are min, max and count"
+    ),
+    "invalid_measure.where": (
+        "must compare text, integer, decimal, date or boolean columns with plain values of theirs"
+    ),
+    "invalid_column_type": "is not a type that this column can have; leave it out, or choose text",
+    "value_mismatch": "is a type that does not keep every value of the file; leave it out, or text",
+    "parquet_value_range": "holds a date outside the years 1 to 9999, or an infinite one",
+}
+"""What is wrong with the field of a refusal, by code, and where the end of the field says more."""
 _STATUS: tuple[tuple[type[ChanceryError], int], ...] = (
     (SlowBody, 408),
     (Internal, 500),
@@ -68,8 +86,15 @@ def snapshot_failed(reason: str, field: str | None) -> SnapshotFailed:
     """Return the refusal of a recorded snapshot; `reason` is the code, as docs/sql.md lists it."""
     is_mismatch = reason.endswith("_value_mismatch")
     field = field or ("columns" if is_mismatch else _DECLARED_FIELDS.get(reason, "snapshot"))
-    message = f"the snapshot could not be made into a table ({reason}): change {field}"
+    message = f"the snapshot could not be made into a table ({reason}): {_why(reason, field)}"
     return SnapshotFailed(message, field=field, code=reason)
+
+
+def _why(reason: str, field: str) -> str:
+    """Return what is wrong with the field, and what to change."""
+    kind = "value_mismatch" if reason.endswith("_value_mismatch") else reason
+    why = _WHY.get(f"{kind}.{field.rpartition('.')[2]}") or _WHY.get(kind)
+    return f"change {field}" if why is None else f"{field} {why}"
 
 
 def status_of(error: ChanceryError) -> int:

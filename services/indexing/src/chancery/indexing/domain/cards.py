@@ -33,13 +33,15 @@ def check_policy(dataset: DatasetState, columns: Sequence[Column]) -> None:
         PolicyColumnMissing: when one is not.
     """
     there = {fold(each.name): each for each in columns}
-    named = [*dataset.columns, *(each.column for each in dataset.row_filters)]
-    for name in named:
+    named = [(f"columns.{name}", name) for name in dataset.columns]
+    filters = enumerate(dataset.row_filters)
+    named += [(f"row_filters.{number}.column", each.column) for number, each in filters]
+    for field, name in named:
         whole, dot, _ = fold(name).partition(".")
         nested = dot and whole in there and there[whole].type == "other"
         if fold(name) not in there and not nested:
             message = "columns or row_filters name a column that the snapshot does not have"
-            raise PolicyColumnMissing(message, field=f"columns.{name}")
+            raise PolicyColumnMissing(message, field=field)
 
 
 def _card(table: TableSchema, declared: authority.Measure) -> MeasureCard:

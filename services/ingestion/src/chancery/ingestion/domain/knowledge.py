@@ -42,7 +42,7 @@ from chancery.events.topology import command_subject, query_subject
 from chancery.ingestion.domain.commands import Command
 from chancery.ingestion.domain.intents import Intent
 from chancery.ingestion.domain.outcomes import report_outcome, report_revision, report_snapshot
-from chancery.ingestion.domain.policies import check_row_filters
+from chancery.ingestion.domain.policies import check_policy
 from chancery.ingestion.domain.views import View
 
 GrantDecision = Callable[
@@ -86,7 +86,7 @@ def _publish_revision(view: View, intent: Intent[PublishRevision]) -> tuple[Chan
 def _declare_dataset(view: View, intent: Intent[DeclareDataset]) -> tuple[Change, ...]:
     ref, workspace = _dataset_reads(intent)[0], view.workspace(intent.body.workspace_id)
     changes = decide_declare_dataset(view.actor, workspace, view.dataset(ref), intent.body)
-    check_row_filters(intent.body)
+    check_policy(intent.body)
     return changes
 
 

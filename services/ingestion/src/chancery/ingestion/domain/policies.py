@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from chancery.events.authority import Declaration
-from chancery.kernel.errors import Rejected
 from chancery.tabular.filters import check_filter_value, filter_text
-from chancery.tabular.schema import fold
+from chancery.tabular.inference import parse_declaration
+from chancery.tabular.schema import ColumnDeclaration, fold
 
 
-def check_row_filters(said: Declaration) -> None:
-    """Refuse a filter value that can be none of the type that its column is declared with.
+def check_policy(said: Declaration) -> None:
+    """Refuse a type that no column has, and a filter value that its column's type never has.
 
-    It would match no row, and the publisher would never be told. A type that is none is left to the
-    file, as is a column without a declared type.
+    Such a value would match no row, and the publisher would never be told. A column without a
+    declared type is left to the file.
 
     Raises:
-        Rejected: `policy_filter_value`, with the place of the value.
+        Rejected: `invalid_column_type` or `policy_filter_value`, with the place.
     """
+    for name, policy in said.columns.items():
+        parse_declaration(ColumnDeclaration(policy.type), field=f"columns.{name}.type")
     types = {fold(name): policy.type for name, policy in said.columns.items()}
     for number, row_filter in enumerate(said.row_filters):
         declared = types.get(fold(row_filter.column))
@@ -24,12 +26,4 @@ def check_row_filters(said: Declaration) -> None:
             continue
         for place, value in enumerate(row_filter.allowed):
             field = f"row_filters.{number}.allowed.{place}"
-            _check(filter_text(value), declared, field)
-
-
-def _check(text: str, declared: str, field: str) -> None:
-    try:
-        check_filter_value(text, declared, field=field)
-    except Rejected as refused:
-        if refused.code != "invalid_column_type":
-            raise
+            check_filter_value(filter_text(value), declared, field=field)
