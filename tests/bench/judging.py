@@ -61,8 +61,11 @@ def code_of(reply: Reply) -> str:
 
 
 def judge(case: Case, reply: Reply, secrets: tuple[str, ...]) -> Verdict:
-    """Return what the reply means; a secret in it is worse than anything else."""
-    if any(secret in reply.body for secret in secrets):
+    """Return what the reply means; a secret in it is worse than anything else.
+
+    A refusal may repeat a name of the statement.
+    """
+    if any(secret in reply.body and secret not in case.sql for secret in secrets):
         return "secret told"
     code = code_of(reply)
     if reply.status == 200:

@@ -204,7 +204,10 @@ async def test_a_hidden_column_is_answered_as_a_column_that_does_not_exist(pair:
     shown = await answers(whole.publisher, whole, naming(HIDDEN))
 
     # A name of the caller's own comes back as the caller wrote it.
-    echoed = [(status, text.replace(HIDDEN, ABSENT)) for status, text in hidden]
+    echoed = [
+        (status, text.replace(HIDDEN, ABSENT).replace(HIDDEN.upper(), ABSENT.upper()))
+        for status, text in hidden
+    ]
     assert [
         (sql, one, other)
         for sql, one, other in zip(NAMING, echoed, absent, strict=True)
@@ -322,7 +325,8 @@ async def test_a_hidden_field_hides_the_whole_nested_column(world: World) -> Non
     shown = await answers(world.publisher, world, [sql.format(s="st") for sql in asked])
     schema = await world.reader.workspace(world.id).schema("nested")
 
-    assert told == absent
+    echoed = [(status, text.replace(r"\"st\"", r"\"zz\"")) for status, text in told]
+    assert echoed == absent
     assert schema.columns == (("id", "INTEGER"),)
     assert shown[-1][0] == 200
     assert "7001" in shown[-2][1]
