@@ -196,13 +196,14 @@ class WorkspacesReply(BaseModel):
 
 
 class RevisionReply(BaseModel):
-    """A published revision; `state` is that of the index."""
+    """A published revision; `changed` is false when it served before, `state` is of the index."""
 
     revision: int
     sequence: int
     content_sha256: str
     event_id: str
     state: str
+    changed: bool = True
 
 
 class BlobReply(BaseModel):
@@ -213,13 +214,14 @@ class BlobReply(BaseModel):
 
 
 class SnapshotReply(BaseModel):
-    """A published snapshot; `state` is that of the index."""
+    """A published snapshot; `changed` is false when it served before, `state` is of the index."""
 
     snapshot: int
     sequence: int
     content_sha256: str
     event_id: str
     state: str
+    changed: bool = True
 
 
 class PinnedReply(BaseModel):

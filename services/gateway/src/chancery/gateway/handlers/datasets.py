@@ -96,6 +96,7 @@ async def publish_snapshot(
         content_sha256=published.content_sha256,
         event_id=published.event_id,
         state=state,
+        changed=published.changed,
     )
 
 

@@ -107,6 +107,7 @@ async def publish_revision(
         content_sha256=published.content_sha256,
         event_id=published.event_id,
         state="pending",
+        changed=published.changed,
     )
 
 
