@@ -74,17 +74,23 @@ async def test_a_folder_is_published_repeated_and_changed(
     (tmp_path / "three.docx").write_bytes(docx_file(paragraph("Its lining lasts nine years.")))
     (tmp_path / "locked.pdf").write_bytes(locked_pdf())
     (tmp_path / "empty.txt").write_bytes(b"")
+    (tmp_path / "kilns.csv").write_text("id,hall\n1,7\n", "utf-8")
 
     first = _publish(system, world, tmp_path)
     again = _publish(system, world, tmp_path)
     (tmp_path / "notes" / "one.md").write_text("The spare kiln stands in hall eight.", "utf-8")
     changed = _publish(system, world, tmp_path)
 
-    assert first == (REFUSED, Summary(files=5, ready=3, failed=2, unchanged=0))
-    assert again == (REFUSED, Summary(files=5, ready=3, failed=2, unchanged=3))
-    assert changed == (REFUSED, Summary(files=5, ready=3, failed=2, unchanged=2))
+    assert first == (REFUSED, Summary(files=6, ready=4, failed=2, unchanged=0))
+    assert again == (REFUSED, Summary(files=6, ready=4, failed=2, unchanged=4))
+    assert changed == (REFUSED, Summary(files=6, ready=4, failed=2, unchanged=3))
+    assert (await world.desk.dataset("kilns")).revision == 1
     note = source_id("notes/one.md")
     assert (await world.desk.source(note)).revision == 2
+    (tmp_path / "kilns.csv").write_text("id,hall\n1,8\n", "utf-8")
+    table = _publish(system, world, tmp_path / "kilns.csv")
+    assert table == (0, Summary(files=1, ready=1, failed=0, unchanged=0))
+    assert (await world.desk.dataset("kilns")).revision == 2
     found = await world.desk.search("kiln hall eight", sources=[note])
     assert [hit.source_id for hit in found.hits] == [note]
 

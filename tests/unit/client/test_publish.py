@@ -26,8 +26,8 @@ HIDDEN: Json = {"kind": "source", "id": "safe", "title": "The safe", "visibility
                 "withdrawn": False}  # fmt: skip
 ORDERS: Json = {"kind": "dataset", "id": "orders", "title": "Orders", "visibility": "workspace",
                 "revision": 1, "withdrawn": False}  # fmt: skip
-PUBLISHED: Json = {"revision": 2, "snapshot": 2, "sequence": 9, "content_sha256": "0" * 64,
-                   "event_id": "e", "state": "ready"}  # fmt: skip
+PUBLISHED: Mapping[str, Json] = {"revision": 2, "snapshot": 2, "sequence": 9, "event_id": "e",
+                                 "content_sha256": "0" * 64, "state": "ready"}  # fmt: skip
 
 
 class Server:
@@ -40,6 +40,7 @@ class Server:
         self.bulk: dict[str, Json] = {}
         self.failing: frozenset[str] = frozenset()
         self.refusing: frozenset[str] = frozenset()
+        self.published: Mapping[str, Json] = PUBLISHED
         self.away = 0
         self.listed = 0
 
@@ -67,7 +68,7 @@ class Server:
         self.sent.append((request.method, place, body))
         if request.method == "PUT":
             return httpx.Response(200, json={"sequence": 8, "changed": True})
-        return httpx.Response(201, json=PUBLISHED)
+        return httpx.Response(201, json=self.published)
 
     def take(self, documents: list[dict[str, str]]) -> httpx.Response:
         """Publish a batch: all are indexed at once but those that fail, none that is refused."""
@@ -273,6 +274,22 @@ async def test_a_repeated_run_tells_what_is_unchanged(
     told = json.loads(capsys.readouterr().out)
     assert (first, second) == (0, 0)
     assert told["summary"] == {"files": 230, "ready": 230, "failed": 0, "unchanged": 230}
+
+
+async def test_what_travels_alone_is_counted_as_unchanged_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(publish, "SINGLE_BYTES", 1)
+    (tmp_path / "orders.csv").write_text("id,amount\n1,5\n", "utf-8")
+    (tmp_path / "safe.md").write_text("The code is 4711.", "utf-8")
+    server = Server({"sources/safe": HIDDEN, "datasets/orders": ORDERS})
+    unchanged = list[int]()
+    for reply in ({"changed": False}, {"changed": True}, {}):
+        server.published = {**PUBLISHED, **reply}
+        await published(server, tmp_path, Wanted(), monkeypatch)
+        unchanged.append(json.loads(capsys.readouterr().out)["summary"]["unchanged"])
+
+    assert unchanged == [2, 0, 0]
 
 
 async def test_one_title_for_a_folder_is_refused(

@@ -165,7 +165,8 @@ class Batch:
 
     async def _document(self, item: Item, data: bytes, told: dict[str, Json]) -> None:
         revision = await self.workspace.publish(item.id, data, item.media_type)
-        told["revision"], told["state"] = revision.revision, revision.state
+        told["revision"], told["changed"] = revision.revision, revision.changed
+        told["state"] = revision.state
         status = await self.workspace.wait_until_ready(item.id, revision.revision)
         told["state"] = status.state
         failure = not_indexed(item.id, status)
@@ -174,7 +175,8 @@ class Batch:
 
     async def _table(self, item: Item, data: bytes, told: dict[str, Json]) -> None:
         snapshot = await self.workspace.publish_snapshot(item.id, data)
-        told["snapshot"], told["state"] = snapshot.snapshot, snapshot.state
+        told["snapshot"], told["changed"] = snapshot.snapshot, snapshot.changed
+        told["state"] = snapshot.state
 
 
 def _is_small(item: Item) -> bool:
