@@ -5,7 +5,8 @@ What a bundle carries is not trusted here: not the rows, and not what execution 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chancery.evidence.manifest import DatasetManifest
@@ -14,6 +15,7 @@ from chancery.kernel.canonical import parse_json
 from chancery.kernel.errors import ChanceryError, Corrupt, NotFound, Rejected, TooLarge, Unavailable
 from chancery.release.domain.findings import REASONS, Report
 from chancery.release.domain.held import HeldRelease, read_receipt
+from chancery.release.domain.meaning import table_meant
 from chancery.release.domain.resealing import (
     Again,
     Recorded,
@@ -134,6 +136,9 @@ class CheckValues:
     ) -> Again:
         try:
             form = form_of(as_object(parse_json(recorded.preview)))
+            meant = await asyncio.to_thread(table_meant, recorded, table.schema)
+            if meant != table.schema:
+                table = replace(table, schema=meant, is_whole=False)
             return await self.reexecute(recorded.sql.decode(), table, form=form)
         except (UnicodeDecodeError, TypeError) as error:
             raise ResultFault("result_differs", differs="form") from error
