@@ -78,6 +78,23 @@ async def test_a_wish_is_taken_by_one_and_lost_by_who_dies(
     assert await wishes.take() is None
 
 
+async def test_tenants_take_turns_however_much_one_of_them_wishes(wishes: PostgresWishes) -> None:
+    many = [Wish(REF, number, f"r{number}") for number in range(1, 4)]
+    other = Wish(ResourceRef("birch", "source", "key"), 1, "r")
+    for each in [*many, other]:
+        await wishes.record(each)
+
+    taken, served = list[Wish | None](), list[str]()
+    for _ in range(5):
+        one = await wishes.take(served)
+        taken.append(one)
+        served = (
+            [] if one is None else [*(t for t in served if t != one.ref.tenant), one.ref.tenant]
+        )
+
+    assert taken == [many[0], other, many[1], many[2], None]
+
+
 @pytest.mark.req("EV-6")
 async def test_a_newer_wish_waits_for_the_one_in_work_and_is_not_ended_with_it(
     wishes: PostgresWishes, database: Database

@@ -111,11 +111,10 @@ async def test_a_slow_revision_whose_lease_is_lost_is_left_to_the_process_that_h
     world = World()
     world.record(declared_source())
     await world.handle(await world.publish(LONG))
-    queue = MemorySlowQueue(world)
-    parts = world.publications
-    slowly = Slowly(queue, parts.announcements, parts.extraction, OFTEN)
     monkeypatch.setattr(MemorySlowQueue, "renew", is_lost)
     monkeypatch.setattr(Slowly, "_extract", never_ends)
+    queue, parts = MemorySlowQueue(world), world.publications
+    slowly = Slowly(queue, parts.announcements, parts.extraction, OFTEN)
 
     await until_it_is_left(slowly.run(), caplog)
 
@@ -128,9 +127,9 @@ async def test_a_wish_whose_lease_is_lost_is_left_to_the_process_that_has_it(
 ) -> None:
     desk = Desk(World())
     await desk.wishes.record(wish())
-    refreshing = replace(desk.refreshing, renewing=OFTEN)
     monkeypatch.setattr(MemoryWishes, "renew", is_lost)
     monkeypatch.setattr(Refreshing, "_index_again", never_ends)
+    refreshing = replace(desk.refreshing, renewing=OFTEN)
 
     await until_it_is_left(refreshing.run(), caplog)
 

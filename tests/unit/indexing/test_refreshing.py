@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -40,17 +41,18 @@ class MemoryWishes:
         self.waiting.append(wish)
         return True
 
-    async def take(self) -> Wish | None:
+    async def take(self, served: Sequence[str] = ()) -> Wish | None:
+        del served
         return self.waiting.pop(0) if self.waiting else None
 
-    async def renew(self, wish: Wish) -> bool:
-        return wish not in self.waiting
+    async def renew(self, one: Wish) -> bool:
+        return one not in self.waiting
 
-    async def end(self, wish: Wish) -> None:
-        self.ended.append(wish)
+    async def end(self, one: Wish) -> None:
+        self.ended.append(one)
 
-    async def give_back(self, wish: Wish) -> None:
-        self.waiting.append(wish)
+    async def give_back(self, one: Wish) -> None:
+        self.waiting.append(one)
 
 
 @dataclass(slots=True)

@@ -51,7 +51,6 @@ async def test_what_another_try_may_mend_is_not_forgotten(
     error: ChanceryError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = await _published()
-    slowly = world.publications.slowly
     tried: list[SlowRevision] = []
 
     async def fail(self: Slowly, slow: SlowRevision) -> None:
@@ -61,7 +60,7 @@ async def test_what_another_try_may_mend_is_not_forgotten(
 
     with monkeypatch.context() as failing:
         failing.setattr(Slowly, "_extract", fail)
-        running = asyncio.wait_for(slowly.run(), 0.2)
+        running = asyncio.wait_for(world.publications.slowly.run(), 0.2)
         with suppress(Unavailable, LogMoved, TimeoutError):
             await running
 

@@ -238,21 +238,21 @@ class MemorySlowQueue:
         if slow not in self.world.slow:
             self.world.slow.append(slow)
 
-    async def take(self, served: Sequence[str]) -> SlowRevision | None:
+    async def take(self, served: Sequence[str] = ()) -> SlowRevision | None:
         del served
         found = next((each for each in self.world.slow if each not in self.taken), None)
         if found is not None:
             self.taken.add(found)
         return found
 
-    async def renew(self, slow: SlowRevision) -> bool:
-        return slow in self.taken
+    async def renew(self, one: SlowRevision) -> bool:
+        return one in self.taken
 
-    async def end(self, slow: SlowRevision) -> None:
-        self.world.slow.remove(slow)
+    async def end(self, one: SlowRevision) -> None:
+        self.world.slow.remove(one)
 
-    async def give_back(self, slow: SlowRevision) -> None:
-        self.taken.remove(slow)
+    async def give_back(self, one: SlowRevision) -> None:
+        self.taken.remove(one)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from chancery.events.envelope import Event, EventData
 from chancery.extract.extraction import Extraction
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.domain.page import Page
-from chancery.indexing.domain.wishes import SlowRevision, Wish
+from chancery.indexing.domain.wishes import SlowRevision, Wish, WorkT
 from chancery.tabular.schema import ColumnDeclaration
 from chancery.tabular.snapshot import Snapshot
 
@@ -70,8 +70,31 @@ class Ledger(Protocol):
         ...
 
 
-class Wishes(Protocol):
-    """What is to be indexed again; each taken by one process at a time."""
+class Waiting(Protocol[WorkT]):
+    """Work that waits, each piece of it taken by one process at a time."""
+
+    async def take(self, served: Sequence[str] = ()) -> WorkT | None:
+        """Take the oldest of a tenant that is not in `served`, else of the first one there.
+
+        Whoever does not `renew` it loses it after a while.
+        """
+        ...
+
+    async def renew(self, one: WorkT) -> bool:
+        """Keep what was taken here; False when another process has it."""
+        ...
+
+    async def end(self, one: WorkT) -> None:
+        """Say that it was done, as far as it can be; what another process has is left alone."""
+        ...
+
+    async def give_back(self, one: WorkT) -> None:
+        """Let be taken again what could not be done now, as `end` does."""
+        ...
+
+
+class Wishes(Waiting[Wish], Protocol):
+    """What is to be indexed again."""
 
     async def record(self, wish: Wish) -> bool:
         """Record a wish; False when this very request was recorded before.
@@ -82,25 +105,9 @@ class Wishes(Protocol):
         """
         ...
 
-    async def take(self) -> Wish | None:
-        """Take the oldest open wish, or None; whoever does not `renew` it loses it in time."""
-        ...
 
-    async def renew(self, wish: Wish) -> bool:
-        """Keep a wish that was taken here; False when another process has it."""
-        ...
-
-    async def end(self, wish: Wish) -> None:
-        """Say that a wish was carried out, as far as it can be; another's is left alone."""
-        ...
-
-    async def give_back(self, wish: Wish) -> None:
-        """Let a wish be taken again that could not be carried out now; another's is left alone."""
-        ...
-
-
-class SlowQueue(Protocol):
-    """Revisions that are extracted by themselves; each taken by one process at a time."""
+class SlowQueue(Waiting[SlowRevision], Protocol):
+    """Revisions that are extracted by themselves; one that was done is forgotten."""
 
     async def record(self, slow: SlowRevision) -> None:
         """Record a revision, unless it waits already.
@@ -108,25 +115,6 @@ class SlowQueue(Protocol):
         Raises:
             Unavailable: the store is away.
         """
-        ...
-
-    async def take(self, served: Sequence[str]) -> SlowRevision | None:
-        """Take the oldest of a tenant that is not in `served`, else of the first one there.
-
-        Whoever does not `renew` it loses it after a while.
-        """
-        ...
-
-    async def renew(self, slow: SlowRevision) -> bool:
-        """Keep a revision that was taken here; False when another process has it."""
-        ...
-
-    async def end(self, slow: SlowRevision) -> None:
-        """Forget a revision that has an outcome; one that another process has is left alone."""
-        ...
-
-    async def give_back(self, slow: SlowRevision) -> None:
-        """Let a revision be taken again that could not be extracted now, as `end` does."""
         ...
 
 

@@ -32,29 +32,29 @@ class PostgresSlowQueue:
         async with borrow(self.pool) as connection:
             await connection.execute(_RECORD, *_names(slow))
 
-    async def take(self, served: Sequence[str]) -> SlowRevision | None:
-        """Take a revision; see `SlowQueue.take`."""
+    async def take(self, served: Sequence[str] = ()) -> SlowRevision | None:
+        """Take a revision; see `Waiting.take`."""
         async with borrow(self.pool) as connection:
             row = await connection.fetchrow(_TAKE, self.lease_s, list(served), self.holder)
         if row is None:
             return None
         return SlowRevision(ResourceRef(row["tenant"], row["kind"], row["key"]), row["revision"])
 
-    async def renew(self, slow: SlowRevision) -> bool:
-        """Keep it; see `SlowQueue.renew`."""
+    async def renew(self, one: SlowRevision) -> bool:
+        """Keep it; see `Waiting.renew`."""
         async with borrow(self.pool) as connection:
-            kept = await connection.fetchval(_RENEW, *_names(slow), self.holder, self.lease_s)
+            kept = await connection.fetchval(_RENEW, *_names(one), self.holder, self.lease_s)
         return kept is True
 
-    async def end(self, slow: SlowRevision) -> None:
-        """Forget it; see `SlowQueue.end`."""
+    async def end(self, one: SlowRevision) -> None:
+        """Forget it; see `Waiting.end`."""
         async with borrow(self.pool) as connection:
-            await connection.execute(_END, *_names(slow), self.holder)
+            await connection.execute(_END, *_names(one), self.holder)
 
-    async def give_back(self, slow: SlowRevision) -> None:
-        """Let it be taken again; see `SlowQueue.give_back`."""
+    async def give_back(self, one: SlowRevision) -> None:
+        """Let it be taken again; see `Waiting.give_back`."""
         async with borrow(self.pool) as connection:
-            await connection.execute(_GIVE_BACK, *_names(slow), self.holder)
+            await connection.execute(_GIVE_BACK, *_names(one), self.holder)
 
 
 def _names(slow: SlowRevision) -> tuple[str, str, str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chancery.indexing.domain.history import ResourceRef
@@ -40,30 +41,30 @@ class PostgresWishes:
             return False
         raise RefreshedRecently(wait_s=row["wait_s"])
 
-    async def take(self) -> Wish | None:
-        """Take the oldest open wish; see `Wishes.take`."""
+    async def take(self, served: Sequence[str] = ()) -> Wish | None:
+        """Take an open wish; see `Waiting.take`."""
         async with borrow(self.pool) as connection:
-            row = await connection.fetchrow(_TAKE, self.lease_s, self.holder)
+            row = await connection.fetchrow(_TAKE, self.lease_s, list(served), self.holder)
         if row is None:
             return None
         ref = ResourceRef(row["tenant"], row["kind"], row["key"])
         return Wish(ref, row["revision"], row["request_id"])
 
-    async def renew(self, wish: Wish) -> bool:
-        """Keep it; see `Wishes.renew`."""
+    async def renew(self, one: Wish) -> bool:
+        """Keep it; see `Waiting.renew`."""
         async with borrow(self.pool) as connection:
-            kept = await connection.fetchval(_RENEW, *_names(wish), self.holder, self.lease_s)
+            kept = await connection.fetchval(_RENEW, *_names(one), self.holder, self.lease_s)
         return kept is True
 
-    async def end(self, wish: Wish) -> None:
-        """Say that it was carried out; see `Wishes.end`."""
+    async def end(self, one: Wish) -> None:
+        """Say that it was carried out; see `Waiting.end`."""
         async with borrow(self.pool) as connection:
-            await connection.execute(_END, *_names(wish), self.holder, wish.request_id)
+            await connection.execute(_END, *_names(one), self.holder, one.request_id)
 
-    async def give_back(self, wish: Wish) -> None:
-        """Let it be taken again; see `Wishes.give_back`."""
+    async def give_back(self, one: Wish) -> None:
+        """Let it be taken again; see `Waiting.give_back`."""
         async with borrow(self.pool) as connection:
-            await connection.execute(_GIVE_BACK, *_names(wish), self.holder)
+            await connection.execute(_GIVE_BACK, *_names(one), self.holder)
 
 
 def _names(wish: Wish) -> tuple[str, str, str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from chancery.indexing.domain.history import ResourceRef
 
@@ -31,3 +32,7 @@ class SlowRevision:
 
     ref: ResourceRef
     revision: int
+
+
+WorkT = TypeVar("WorkT", Wish, SlowRevision)
+"""What waits."""

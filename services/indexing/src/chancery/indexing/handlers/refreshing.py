@@ -8,10 +8,8 @@ announcement the log is read to its end first, so that nothing withdrawn comes b
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TypeVar
 
 from chancery.events.index_requests import ReconcileSource, RefreshRevision, WorkAccepted
@@ -19,20 +17,17 @@ from chancery.events.requests import Message, Request
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.domain.standing import Revision, form_in_force
 from chancery.indexing.domain.wishes import WHOLE, Wish
-from chancery.indexing.errors import LeaseLost
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
-from chancery.indexing.handlers.leasing import USUAL, Renewing, hold
+from chancery.indexing.handlers.leasing import USUAL, Renewing
 from chancery.indexing.handlers.looking import look
 from chancery.indexing.handlers.progress import Asking, Cause, Progress
+from chancery.indexing.handlers.turns import Turns
 from chancery.indexing.ports import Wishes
-from chancery.kernel.errors import ChanceryError, Conflict, Unavailable
+from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import derived_id
 
 BodyT = TypeVar("BodyT", bound=Message)
-
-POLL_S = 5.0
-"""How long a wish that another process recorded or lost may wait."""
 
 _log = logging.getLogger("chancery.indexing")
 
@@ -44,8 +39,12 @@ class Refreshing:
     wishes: Wishes
     announcements: Announcements
     extraction: Extraction
-    renewing: Renewing = USUAL
-    _recorded: asyncio.Event = field(default_factory=asyncio.Event)
+    renewing: InitVar[Renewing] = USUAL
+    _turns: Turns[Wish] = field(init=False)
+
+    def __post_init__(self, renewing: Renewing) -> None:
+        """Begin with nobody served."""
+        self._turns = Turns(self.wishes, self._carry_out, renewing)
 
     async def refresh(self, request: Request[RefreshRevision]) -> WorkAccepted:
         """Record that a revision is to be indexed again.
@@ -67,15 +66,9 @@ class Refreshing:
         """Carry wishes out for ever.
 
         Raises:
-            Unavailable: something is away; run again.
+            Unavailable, Conflict: something is away, or others came first; run again.
         """
-        while True:
-            self._recorded.clear()
-            while (wish := await self.wishes.take()) is not None:
-                await self._carry_out(wish)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_S):
-                    await self._recorded.wait()
+        await self._turns.run()
 
     async def _record(self, request: Request[BodyT], key: str, revision: int) -> WorkAccepted:
         caller = request.caller
@@ -84,21 +77,15 @@ class Refreshing:
         )
         wish = Wish(ResourceRef(caller.tenant, "source", key), revision, request_id)
         is_new = await self.wishes.record(wish)
-        self._recorded.set()
+        self._turns.wake()
         return WorkAccepted(is_new=is_new)
 
     async def _carry_out(self, wish: Wish) -> None:
         try:
-            await hold(self._index_again(wish), lambda: self.wishes.renew(wish), self.renewing)
-        except LeaseLost:
-            _log.warning("%s %s was left to another process", wish.ref.kind, wish.ref.key)
-            return
-        except (Unavailable, Conflict):
-            await self.wishes.give_back(wish)
-            raise
-        except ChanceryError as error:
+            await self._index_again(wish)
+        except Corrupt as error:
+            # Whoever wished it may do so again; here it would wait for a build that can read it.
             _log.warning("%s %s was not refreshed: %s", wish.ref.kind, wish.ref.key, error.code)
-        await self.wishes.end(wish)
 
     async def _index_again(self, wish: Wish) -> None:
         cause = Cause(wish.request_id, None, None)

@@ -7,26 +7,16 @@ however long that is, no other process begins the same one while this one lives.
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 from chancery.indexing.domain.wishes import SlowRevision
-from chancery.indexing.errors import LeaseLost
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
-from chancery.indexing.handlers.leasing import USUAL, Renewing, hold
+from chancery.indexing.handlers.leasing import USUAL, Renewing
 from chancery.indexing.handlers.progress import Asking, Cause
-from chancery.indexing.handlers.refreshing import POLL_S
+from chancery.indexing.handlers.turns import Turns
 from chancery.indexing.ports import SlowQueue
-from chancery.kernel.errors import ChanceryError, Conflict, Corrupt, Unavailable
 from chancery.kernel.ids import derived_id
-
-TENANTS_REMEMBERED = 1000
-"""Of how many tenants it is known who was served last."""
-
-_log = logging.getLogger("chancery.indexing")
 
 
 @dataclass(slots=True)
@@ -36,9 +26,12 @@ class Slowly:
     queue: SlowQueue
     announcements: Announcements
     extraction: Extraction
-    renewing: Renewing = USUAL
-    _served: dict[str, None] = field(default_factory=dict[str, None])
-    _recorded: asyncio.Event = field(default_factory=asyncio.Event)
+    renewing: InitVar[Renewing] = USUAL
+    _turns: Turns[SlowRevision] = field(init=False)
+
+    def __post_init__(self, renewing: Renewing) -> None:
+        """Begin with nobody served."""
+        self._turns = Turns(self.queue, self._extract, renewing)
 
     async def record(self, slow: SlowRevision) -> None:
         """Have a revision extracted later.
@@ -47,46 +40,15 @@ class Slowly:
             Unavailable: it could not be recorded.
         """
         await self.queue.record(slow)
-        self._recorded.set()
+        self._turns.wake()
 
     async def run(self) -> None:
         """Extract what is recorded, for ever.
 
         Raises:
-            Unavailable: something is away; run again.
+            Unavailable, Conflict: something is away, or others came first; run again.
         """
-        while True:
-            self._recorded.clear()
-            while (slow := await self.queue.take(list(self._served))) is not None:
-                self._note(slow.ref.tenant)
-                await self._carry_out(slow)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_S):
-                    await self._recorded.wait()
-
-    def _note(self, tenant: str) -> None:
-        """Put the tenant behind those that were served before it."""
-        self._served.pop(tenant, None)
-        self._served[tenant] = None
-        if len(self._served) > TENANTS_REMEMBERED:
-            del self._served[next(iter(self._served))]
-
-    async def _carry_out(self, slow: SlowRevision) -> None:
-        try:
-            await hold(self._extract(slow), lambda: self.queue.renew(slow), self.renewing)
-        except LeaseLost:
-            _log.warning("%s %s was left to another process", slow.ref.kind, slow.ref.key)
-            return
-        except (Unavailable, Conflict):
-            await self.queue.give_back(slow)
-            raise
-        except Corrupt as error:
-            # Another build may read it: it stays here, and is taken again when its time is over.
-            _log.warning("%s %s waits: %s", slow.ref.kind, slow.ref.key, error.code)
-            return
-        except ChanceryError as error:
-            _log.warning("%s %s was not extracted: %s", slow.ref.kind, slow.ref.key, error.code)
-        await self.queue.end(slow)
+        await self._turns.run()
 
     async def _extract(self, slow: SlowRevision) -> None:
         ref = slow.ref

@@ -20,14 +20,14 @@ FROM indexing.wish
 WHERE tenant = $1 AND kind = $2 AND key = $3 AND revision = $4;
 
 -- name: take_wish
--- Take the oldest open wish for a while; others skip it.
+-- Take the oldest open one of the tenant that was not served for longest; others skip it.
 UPDATE indexing.wish AS w
-SET taken_until = clock_timestamp() + make_interval(secs => $1), taken_by = $2
+SET taken_until = clock_timestamp() + make_interval(secs => $1), taken_by = $3
 FROM (
     SELECT tenant, kind, key, revision
     FROM indexing.wish
     WHERE done_at IS NULL AND (taken_until IS NULL OR taken_until < clock_timestamp())
-    ORDER BY asked_at
+    ORDER BY coalesce(array_position($2::text[], tenant), 0), asked_at
     LIMIT 1
     FOR UPDATE SKIP LOCKED
 ) AS oldest
