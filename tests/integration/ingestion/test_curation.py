@@ -153,11 +153,14 @@ async def test_a_withdrawn_item_serves_again_only_once_a_version_is_published(
         assert (await state_of(desk)).serving is None
         with pytest.raises(NotFound) as gone:
             await desk.send(curated.PUBLISH_DRAFT, publication(1))
-        told = await published(desk, 2)
+        with pytest.raises(Conflict) as kept:
+            await published(desk, 2)
+        told = await desk.send(curated.PUBLISH_DRAFT, publication(2, restore=True))
 
         assert (first.changed, again.changed) == (True, False)
         assert refused.value.code == "not_restorable"
         assert gone.value.field == "draft_id"
+        assert kept.value.code == "withdrawn"
         assert (told.version, (await state_of(desk)).serving) == (2, 2)
 
 

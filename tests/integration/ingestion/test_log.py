@@ -20,7 +20,7 @@ from chancery.events.commands import (
 from chancery.ingestion.adapters.log import AuthorityLog
 from chancery.ingestion.domain import access, knowledge
 from chancery.ingestion.errors import Contended, KeyReused
-from chancery.kernel.errors import Unavailable
+from chancery.kernel.errors import Conflict, Unavailable
 from tests.integration.ingestion.bodies import (
     SOURCE,
     SUBJECT,
@@ -70,7 +70,7 @@ async def _persistent(desk: Desk, body: PublishRevision, *, key: str) -> Publish
     raise AssertionError(key)
 
 
-async def test_the_content_that_serves_makes_no_revision_unless_it_was_withdrawn(
+async def test_the_content_that_serves_makes_no_revision_and_what_was_withdrawn_one_when_asked(
     provisioned_nats_url: str,
 ) -> None:
     serving = ChangeServing(workspace_id="ws", kind="source", resource_id="handbook")
@@ -79,8 +79,12 @@ async def test_the_content_that_serves_makes_no_revision_unless_it_was_withdrawn
         first = await desk.send(knowledge.PUBLISH_REVISION, revision(1))
         same = await desk.send(knowledge.PUBLISH_REVISION, revision(1))
         await desk.send(knowledge.WITHDRAW, serving)
-        again = await desk.send(knowledge.PUBLISH_REVISION, revision(1))
+        with pytest.raises(Conflict) as refused:
+            await desk.send(knowledge.PUBLISH_REVISION, revision(1))
+        asked = revision(1).model_copy(update={"restore": True})
+        again = await desk.restarted().send(knowledge.PUBLISH_REVISION, asked)
 
+    assert refused.value.code == "withdrawn"
     assert (first.revision, first.changed) == (1, True)
     assert same == first.model_copy(update={"changed": False})
     assert (again.revision, again.changed) == (2, True)

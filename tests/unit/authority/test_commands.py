@@ -16,6 +16,7 @@ from chancery.authority.credentials import (
     decide_leave_group,
     decide_revoke_credential,
 )
+from chancery.authority.declaring import decide_declare_dataset, decide_declare_source
 from chancery.authority.errors import NotPermitted
 from chancery.authority.items import check_drafting, decide_publish_draft, decide_save_draft
 from chancery.authority.names import (
@@ -27,8 +28,6 @@ from chancery.authority.names import (
 )
 from chancery.authority.resources import (
     check_upload,
-    decide_declare_dataset,
-    decide_declare_source,
     decide_grant,
     decide_publish_revision,
     decide_publish_snapshot,

@@ -98,11 +98,15 @@ class ItemAccess(RuleBasedStateMachine):
         self.draft = (content, revision)
 
     @precondition(lambda self: self._item is not None)
-    @rule(content=st.integers(1, 3), revision=st.integers(1, 3))
-    def publish(self, content: int, revision: int) -> None:
+    @rule(content=st.integers(1, 3), revision=st.integers(1, 3), restore=st.booleans())
+    def publish(self, content: int, revision: int, restore: bool) -> None:
         evidence = commands.EvidenceName(kind="source", id="handbook", revision=revision)
         body = PUBLISH.model_copy(
-            update={"content_sha256": f"{content:064x}", "evidence": (evidence,)}
+            update={
+                "content_sha256": f"{content:064x}",
+                "evidence": (evidence,),
+                "restore": restore,
+            }
         )
         self.operations += 1
         commit = Commit(f"operation-{self.operations}", NOW)
@@ -117,11 +121,13 @@ class ItemAccess(RuleBasedStateMachine):
                 commit=commit,
             )
         except (Conflict, NotFound):
-            assert self.draft != (content, revision) or self.source_withdrawn
+            is_kept_away = self.withdrawn and not restore
+            assert self.draft != (content, revision) or self.source_withdrawn or is_kept_away
             return
         self._apply(changes)
         if changes:
             assert self.draft == (content, revision)
+            assert restore or not self.withdrawn
             self.versions.append(revision)
             self.draft, self.withdrawn = None, False
 
@@ -147,6 +153,7 @@ class ItemAccess(RuleBasedStateMachine):
             content_sha256=f"{self.source_revisions + 10:064x}",
             media_type="text/plain",
             size_bytes=1,
+            restore=True,
         )
         self._apply(decide_publish_revision(self._pat, self._workspace, self._source, body))
         self.source_revisions += 1

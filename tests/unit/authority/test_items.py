@@ -182,6 +182,21 @@ def test_only_the_exact_content_on_the_exact_evidence_is_published(field: str, l
     assert len(published(ITEM_DRAFTED)) == 1
 
 
+@pytest.mark.req("CR-27")
+def test_a_withdrawn_item_serves_again_only_when_that_is_asked_for() -> None:
+    withdrawn = replace(ITEM_DRAFTED, withdrawn=True)
+
+    with pytest.raises(Conflict) as refused:
+        published(withdrawn)
+    (change,) = published(withdrawn, PUBLISH.model_copy(update={"restore": True}))
+
+    assert (refused.value.code, refused.value.field) == ("withdrawn", "restore")
+    assert refused.value.detail.startswith("the item is withdrawn")
+    assert isinstance(change.data, VersionPublished)
+    assert change.data.version == 2
+    assert len(saved(withdrawn, SAVE)) == 1  # A draft serves nobody.
+
+
 def test_a_published_draft_is_known_only_while_its_version_serves() -> None:
     again = commands.PublishDraft(
         workspace_id="ws",

@@ -17,11 +17,11 @@ from hypothesis.stateful import (
 
 from chancery.authority.access import may_read
 from chancery.authority.credentials import decide_join_group, decide_leave_group
+from chancery.authority.declaring import decide_declare_source
 from chancery.authority.evolve import evolve
 from chancery.authority.names import AggregateRef, Change, principal_ref, workspace_ref
 from chancery.authority.release import Allow, ReleaseRequest, decide_release
 from chancery.authority.resources import (
-    decide_declare_source,
     decide_grant,
     decide_publish_revision,
     decide_revoke_grant,
@@ -38,6 +38,7 @@ from chancery.authority.states import (
 from chancery.authority.workspaces import decide_add_member, decide_remove_member
 from chancery.events import commands
 from chancery.events.authority import Role, Visibility
+from chancery.kernel.errors import Conflict
 from tests.unit.authority.worlds import (
     CREDENTIAL,
     NOW,
@@ -127,15 +128,20 @@ class SourceAccess(RuleBasedStateMachine):
             self.grants.discard(grantee)
 
     @precondition(lambda self: self._reads("pat"))
-    @rule(content=st.integers(0, 2))
-    def publish(self, content: int) -> None:
+    @rule(content=st.integers(0, 2), restore=st.booleans())
+    def publish(self, content: int, restore: bool) -> None:
         body = commands.PublishRevision(
             workspace_id=WORKSPACE,
             source_id="handbook",
             content_sha256=f"{content:064x}",
             media_type="text/plain",
             size_bytes=1,
+            restore=restore,
         )
+        if self.revision and not self.serving and not restore:
+            with pytest.raises(Conflict, match="withdrawn"):
+                decide_publish_revision(self._pat, self._workspace, self._source, body)
+            return
         changes = decide_publish_revision(self._pat, self._workspace, self._source, body)
         self._apply(changes)
         self.revision += len(changes)

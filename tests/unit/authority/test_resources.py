@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from chancery.authority.declaring import decide_declare_dataset, decide_declare_source
 from chancery.authority.errors import NotPermitted
 from chancery.authority.names import (
     AggregateRef,
     Change,
 )
 from chancery.authority.resources import (
-    decide_declare_dataset,
-    decide_declare_source,
     decide_grant,
     decide_publish_revision,
     decide_publish_snapshot,
@@ -128,7 +127,6 @@ def test_a_dataset_keeps_its_declarer_and_refuses_two_measures_of_one_name() -> 
 def test_publishing_counts_on_and_skips_what_serves() -> None:
     pat = actor("publisher")
     serving = REVISION.model_copy(update={"content_sha256": OTHER_SHA})
-    withdrawn = replace(SOURCE_STATE, withdrawn=True)
 
     (change,) = decide_publish_revision(pat, OPEN, SOURCE_STATE, REVISION)
     assert isinstance(change.data, events.RevisionPublished)
@@ -140,9 +138,6 @@ def test_publishing_counts_on_and_skips_what_serves() -> None:
     assert (read_anew.data.revision, read_anew.data.media_type) == (3, "text/html")
     spelled = serving.model_copy(update={"media_type": f"{serving.media_type.upper()}; charset=x"})
     assert decide_publish_revision(pat, OPEN, SOURCE_STATE, spelled) == ()
-    (again,) = decide_publish_revision(pat, OPEN, withdrawn, serving)
-    assert isinstance(again.data, events.RevisionPublished)
-    assert again.data.revision == 3
     (table,) = decide_publish_snapshot(pat, OPEN, DATASET_STATE, SNAPSHOT)
     assert isinstance(table.data, events.SnapshotPublished)
     assert table.data.snapshot == 2
@@ -154,6 +149,47 @@ def test_publishing_counts_on_and_skips_what_serves() -> None:
     ):
         with pytest.raises(NotFound):
             missing()
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("content_sha256", [SHA, OTHER_SHA], ids=["new content", "what served"])
+def test_what_was_withdrawn_serves_again_only_when_that_is_asked_for(content_sha256: str) -> None:
+    pat = actor("publisher")
+    source = replace(SOURCE_STATE, withdrawn=True)
+    dataset = replace(DATASET_STATE, withdrawn=True)
+    revision = REVISION.model_copy(update={"content_sha256": content_sha256})
+    snapshot = SNAPSHOT.model_copy(update={"content_sha256": content_sha256})
+    moved = snapshot.model_copy(update={"after": 0})
+
+    for decide, kind in (
+        (lambda: decide_publish_revision(pat, OPEN, source, revision), "source"),
+        (lambda: decide_publish_snapshot(pat, OPEN, dataset, snapshot), "dataset"),
+        (lambda: decide_publish_snapshot(pat, OPEN, dataset, moved), "dataset"),
+    ):
+        with pytest.raises(Conflict) as refused:
+            decide()
+        assert (refused.value.code, refused.value.field) == ("withdrawn", "restore")
+        assert refused.value.detail.startswith(f"the {kind} is withdrawn")
+        assert "restore=true" in refused.value.detail
+    asked = {"restore": True}
+    (again,) = decide_publish_revision(pat, OPEN, source, revision.model_copy(update=asked))
+    (table,) = decide_publish_snapshot(pat, OPEN, dataset, snapshot.model_copy(update=asked))
+    assert isinstance(again.data, events.RevisionPublished)
+    assert isinstance(table.data, events.SnapshotPublished)
+    assert (again.data.revision, table.data.snapshot) == (3, 2)
+    # Asking for it changes nothing where nothing was withdrawn.
+    what_serves = REVISION.model_copy(update={"content_sha256": OTHER_SHA, **asked})
+    assert decide_publish_revision(pat, OPEN, SOURCE_STATE, what_serves) == ()
+
+
+def test_who_may_not_see_what_was_withdrawn_is_not_told_so() -> None:
+    stranger = actor("publisher", principal_id="eve")
+    hidden = replace(SOURCE_STATE, visibility="private", withdrawn=True)
+
+    with pytest.raises(NotFound):
+        decide_publish_revision(stranger, OPEN, hidden, REVISION)
+    with pytest.raises(NotPermitted):
+        decide_publish_revision(actor("reader"), OPEN, hidden, REVISION)
 
 
 @pytest.mark.req("CR-27")

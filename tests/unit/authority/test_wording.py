@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chancery.authority.declaring import decide_declare_dataset, decide_declare_source
 from chancery.authority.files import decide_upload_file
 from chancery.authority.items import decide_save_draft
-from chancery.authority.resources import decide_declare_dataset, decide_declare_source
 from chancery.authority.wording import UnreadableText, check_name, check_storable, check_wording
 from chancery.authority.workspaces import decide_create_workspace, decide_revise_policy
 from chancery.events import authority as events

@@ -6,6 +6,7 @@ import base64
 
 import pytest
 
+from chancery.authority.errors import Withdrawn
 from chancery.events import commands
 from chancery.events.commands_bulk import BulkPublished, DocumentsPublished, PublishDocuments
 from chancery.events.requests import Failure
@@ -95,3 +96,27 @@ async def test_nothing_is_stored_for_who_may_not_publish(world: World) -> None:
 
     assert response.status_code == 404
     assert not await world.blobs.exists("default", sha256_hex(b"x"))
+
+
+@pytest.mark.req("CR-27")
+async def test_each_document_asks_for_a_withdrawn_source_to_serve_again_or_not(
+    world: World,
+) -> None:
+    refusal = Failure.of(Withdrawn("source"))
+    subject = "command.ingestion.publish-documents.v1"
+    world.owners.answers[subject] = DocumentsPublished(
+        documents=(_published("a", b"one"), BulkPublished(source_id="b", failure=refusal))
+    )
+    documents: Json = [
+        {"source_id": "a", "text": "one", "restore": True},
+        {"source_id": "b", "text": "two"},
+    ]
+
+    async with world.client() as client:
+        response = await client.post(SOURCES, json={"documents": documents})
+
+    told = response.json()["documents"]
+    assert [each["error"] and each["error"]["code"] for each in told] == [None, "withdrawn"]
+    (asked,) = [each.body for name, each in world.owners.asked if name == subject]
+    assert isinstance(asked, PublishDocuments)
+    assert [each.restore for each in asked.documents] == [True, False]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chancery.authority.errors import Withdrawn
 from chancery.events import commands, queries
 from chancery.gateway.handlers import appending
 from chancery.kernel.canonical import sha256_hex
@@ -135,10 +136,9 @@ async def test_a_misspelled_policy_is_refused_and_not_ignored(
     [
         ({}, b"id\n2\n", 201, None),
         ({}, b"id\n22\n", 413, "append_too_large"),
-        ({"state": "excluded"}, b"id\n2\n", 422, "append_to_withdrawn"),
         ({"media_type": "application/pdf"}, b"id\n2\n", 422, "append_not_csv"),
     ],
-    ids=["as long as it may be", "one byte longer", "withdrawn", "not CSV"],
+    ids=["as long as it may be", "one byte longer", "not CSV"],
 )
 async def test_what_cannot_be_appended_to_is_refused_by_its_code(
     monkeypatch: pytest.MonkeyPatch,
@@ -166,3 +166,36 @@ async def test_what_cannot_be_appended_to_is_refused_by_its_code(
 
     told = response.json()
     assert (response.status_code, told.get("code")) == (status, code)
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("mode", ["replace", "append"])
+@pytest.mark.parametrize("restore", [True, False])
+async def test_a_snapshot_asks_for_a_withdrawn_dataset_to_serve_again_or_not(
+    mode: str, *, restore: bool
+) -> None:
+    base = b"id\n1\n"
+    world = World()
+    await world.blobs.put("default", base)
+    state = "ready" if restore else "excluded"
+    served = {"content_sha256": sha256_hex(base), "size_bytes": len(base), "state": state}
+    world.owners.answers["query.release.authorise.v1"] = PINNED.model_copy(update=served)
+    permitted = commands.Outcome(sequence=1, changed=False)
+    world.owners.answers["query.ingestion.upload-permission.v1"] = permitted
+    subject = "command.ingestion.publish-snapshot.v1"
+    world.owners.answers[subject] = OUTCOME if restore else Withdrawn("dataset")
+
+    async with world.client() as client:
+        response = await client.post(
+            f"{DATASET}/snapshots?mode={mode}{'&restore=true' if restore else ''}",
+            content=b"id\n2\n",
+            headers={"Content-Type": "text/csv"},
+        )
+
+    told = response.json()
+    assert (response.status_code, told.get("code"), told.get("field")) == (
+        (201, None, None) if restore else (409, "withdrawn", "restore")
+    )
+    (asked,) = [each.body for name, each in world.owners.asked if name == subject]
+    assert isinstance(asked, commands.PublishSnapshot)
+    assert asked.restore is restore

@@ -9,7 +9,6 @@ import pytest
 
 from chancery.events.authority import DatasetDeclared, DatasetWithdrawn, SnapshotPublished
 from chancery.events.authority_knowledge import DraftSaved, ItemWithdrawn, VersionPublished
-from chancery.events.commands import PublishSnapshot
 from chancery.events.envelope import Event
 from chancery.events.intake import (
     DatasetSubmitted,
@@ -27,14 +26,12 @@ from chancery.events.intake import (
     WithdrawalSubmitted,
 )
 from chancery.events.topology import intake_subject
-from chancery.ingestion.domain import knowledge
 from chancery.ingestion.domain.submissions import Submission, letter_of, read_submission
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Unavailable
 from chancery.runtime.delivery import Received
 from chancery.store.blobs import upload_place
 from tests.unit.ingestion.producing import Edge, binary, cloud_event, opened, structured
-from tests.unit.ingestion.test_execution import request
 
 SOURCE: Mapping[str, Any] = {"workspace_id": "ws", "source_id": "s1", "title": "Handbook"}
 DOCUMENT: Mapping[str, Any] = {"workspace_id": "ws", "source_id": "s1", "media_type": "text/plain"}
@@ -153,7 +150,7 @@ async def test_a_dataset_is_declared_published_appended_to_and_withdrawn(edge: E
     assert (first.revision, second.revision) == (1, 2)
     joined = await edge.blobs.get("default", second.content_sha256 or "", limit=100)
     assert joined == b"customer,cost\nada,3\nbob,4\n"
-    assert refusal(late) == ("append_to_withdrawn", "data.mode")
+    assert refusal(late) == ("withdrawn", "data.restore")
 
 
 @pytest.mark.req("EV-9")
@@ -186,36 +183,6 @@ async def test_rows_whose_outcome_could_not_be_told_are_appended_once(edge: Edge
     more["text"] = "customer,cost\neve,5\n"
     other = await edge.send(SnapshotSubmitted.TYPE, more, event_id="e3", again=True)
     assert refusal(other) == ("idempotency_key_reused", "id")
-
-
-@pytest.mark.req("EV-9")
-async def test_rows_are_appended_to_the_snapshot_that_came_in_between(
-    edge: Edge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await edge.send(DatasetSubmitted.TYPE, DATASET, event_id="e1")
-    await edge.send(SnapshotSubmitted.TYPE, {**SNAPSHOT, "text": CSV}, event_id="e2")
-    blobs, between = type(edge.blobs), b"customer,cost\nzoe,9\n"
-    get, is_first = blobs.get, [True]
-
-    async def overtaken(self: Any, tenant: str, sha256: str, *, limit: int) -> bytes:
-        if is_first.pop() if is_first else False:
-            other = PublishSnapshot(
-                workspace_id="ws",
-                dataset_id="d1",
-                content_sha256=await edge.blobs.put("default", between),
-                media_type="text/csv",
-                size_bytes=len(between),
-            )
-            await edge.executor.execute(knowledge.PUBLISH_SNAPSHOT, request(other, key="other"))
-        return await get(self, tenant, sha256, limit=limit)
-
-    monkeypatch.setattr(blobs, "get", overtaken)
-    more = {**SNAPSHOT, "mode": "append", "text": "customer,cost\nbob,4\n"}
-    told = accepted(await edge.send(SnapshotSubmitted.TYPE, more, event_id="e3"))
-
-    assert told.revision == 3
-    joined = await edge.blobs.get("default", told.content_sha256 or "", limit=100)
-    assert joined == b"customer,cost\nzoe,9\nbob,4\n"
 
 
 @pytest.mark.req("EV-9")

@@ -6,7 +6,8 @@ Tree::
     ├── NotPermitted   a member without the right; told without a name
     └── ScopeTooWide   a decision would rest on more than 900 aggregates
     Conflict
-    └── SnapshotMoved  another snapshot was published after the one that was to be continued
+    ├── SnapshotMoved  another snapshot was published after the one that was to be continued
+    └── Withdrawn      a publication would let something withdrawn serve again, unasked
     Corrupt
     └── BrokenRule     an event on the log contradicts its aggregate
 """
@@ -32,6 +33,20 @@ class SnapshotMoved(Conflict):
     """What was to be continued is not the newest snapshot any more: read it again."""
 
     code = "snapshot_moved"
+
+
+class Withdrawn(Conflict):
+    """A publication alone does not undo a withdrawal: that has to be asked for by name."""
+
+    code = "withdrawn"
+
+    def __init__(self, kind: str) -> None:
+        """Name the fix, as HTTP, the bus and the command line spell it."""
+        message = (
+            f"the {kind} is withdrawn; to let it serve again, publish with restore=true"
+            " (on the command line --restore)"
+        )
+        super().__init__(message, field="restore")
 
 
 class BrokenRule(Corrupt):

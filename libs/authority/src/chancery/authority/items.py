@@ -7,7 +7,13 @@ from datetime import datetime
 from typing import Final
 
 from chancery.authority.names import Change, item_ref
-from chancery.authority.rights import Actor, no_resource, require_role, require_visible
+from chancery.authority.rights import (
+    Actor,
+    no_resource,
+    require_publishable,
+    require_role,
+    require_visible,
+)
 from chancery.authority.roots import Roots, named, resolve_evidence
 from chancery.authority.states import Draft, ItemState, WorkspaceState
 from chancery.authority.wording import check_name
@@ -96,6 +102,7 @@ def decide_publish_draft(
             `evidence.N` as when a draft is saved.
         NotPermitted: unless the actor is a publisher.
         Conflict: with code `draft_changed` for other content or evidence than the draft's.
+        Withdrawn: for a withdrawn item, unless the command restores it.
     """
     require_role(actor, command.workspace_id, workspace, "publisher")
     if item is None:
@@ -106,6 +113,7 @@ def decide_publish_draft(
         _check_published(item, command)
         return ()
     _check_exact(draft, command)
+    require_publishable(item, restore=command.restore)
     resolve_evidence(actor, command.workspace_id, command.evidence, roots)
     version = _version(item, command.draft_id, draft, commit)
     return (Change(item_ref(command.workspace_id, command.item_id), version),)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from chancery.authority.access import authenticate, has_right, role_in, visible_to
-from chancery.authority.errors import NotPermitted
+from chancery.authority.errors import NotPermitted, Withdrawn
 from chancery.authority.states import (
+    ItemState,
     PrincipalState,
     Readable,
     SourceState,
@@ -139,6 +140,19 @@ def require_kept(resource: Readable) -> None:
     if isinstance(resource, SourceState) and resource.erased:
         message = "the source was erased; declare another one"
         raise Rejected(message, field="source_id", code="source_erased")
+
+
+def require_publishable(resource: Readable, *, restore: bool) -> None:
+    """Refuse to let something withdrawn serve again, unless `restore` asks for that.
+
+    Raises:
+        Withdrawn: naming what asks for it.
+    """
+    if not resource.withdrawn or restore:
+        return
+    if isinstance(resource, ItemState):
+        raise Withdrawn("item")
+    raise Withdrawn("source" if isinstance(resource, SourceState) else "dataset")
 
 
 def no_workspace() -> NotFound:

@@ -188,13 +188,17 @@ class DeclareSource(Message):
 
 
 class PublishRevision(Message):
-    """Publish raw bytes, already stored as a blob, as the next revision of a source."""
+    """Publish raw bytes, already stored as a blob, as the next revision of a source.
+
+    A withdrawn source serves again only when `restore` asks for that.
+    """
 
     workspace_id: Id
     source_id: Id
     content_sha256: Sha256
     media_type: str = Field(min_length=1, max_length=100)
     size_bytes: int = Field(ge=1)
+    restore: bool = False
 
 
 class PublishedOutcome(Message):
@@ -237,7 +241,8 @@ class DeclareDataset(Declaration, Message):
 class PublishSnapshot(Message):
     """Publish raw bytes, already stored as a blob, as the next snapshot of a dataset.
 
-    `after` is the number of the snapshot that they continue: it still has to be the newest one.
+    `after` is the number of the snapshot that they continue: it still has to be the newest one. A
+    withdrawn dataset serves again only when `restore` asks for that.
     """
 
     workspace_id: Id
@@ -246,6 +251,7 @@ class PublishSnapshot(Message):
     media_type: str = Field(min_length=1, max_length=100)
     size_bytes: int = Field(ge=1)
     after: int | None = Field(default=None, ge=0)
+    restore: bool = False
 
 
 class CreateConversation(Message):

@@ -18,7 +18,8 @@ class BulkDocument(Message):
     """One document, its bytes already stored as a blob.
 
     `title` is given to a source that is new; None there is its id. `visibility` None keeps what a
-    source has, and lets the members of the workspace read a new one.
+    source has, and lets the members of the workspace read a new one. A withdrawn source serves
+    again only when `restore` asks for that.
     """
 
     source_id: Id
@@ -27,6 +28,7 @@ class BulkDocument(Message):
     content_sha256: Sha256
     media_type: str = Field(min_length=1, max_length=100)
     size_bytes: int = Field(ge=1)
+    restore: bool = False
 
 
 class PublishDocuments(Message):

@@ -87,13 +87,17 @@ class DraftSavedOutcome(Message):
 
 
 class PublishDraft(Message):
-    """Publish exactly this content on exactly this evidence; anything else is refused."""
+    """Publish exactly this content on exactly this evidence; anything else is refused.
+
+    A withdrawn item serves again only when `restore` asks for that.
+    """
 
     workspace_id: Id
     item_id: Id
     draft_id: Id
     content_sha256: Sha256
     evidence: Evidence = ()
+    restore: bool = False
 
 
 class VersionPublishedOutcome(Message):

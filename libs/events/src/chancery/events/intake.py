@@ -88,13 +88,15 @@ class RevisionSubmitted(_OfSource):
 class DocumentSubmitted(_OfSource):
     """Publish a document of any media type as the next revision of a source.
 
-    A text comes as `text` or as `content_sha256`, another document as the latter only.
+    A text comes as `text` or as `content_sha256`, another document as the latter only. A withdrawn
+    source serves again only when `restore` asks for that.
     """
 
     TYPE: ClassVar[str] = "chancery.intake.revision-submitted.v2"
     media_type: MediaType
     text: SubmittedText | None = None
     content_sha256: Sha256 | None = None
+    restore: bool = False
 
 
 class DatasetSubmitted(WrittenDeclaration, _InWorkspace):
@@ -110,7 +112,7 @@ class SnapshotSubmitted(_InWorkspace):
     """Publish a raw file as the next snapshot of a dataset, or append its rows to the newest one.
 
     CSV comes as `text` or as `content_sha256`, Parquet and Excel as the latter only; only CSV is
-    appended, and only to CSV.
+    appended, and only to CSV. A withdrawn dataset serves again only when `restore` asks for that.
     """
 
     TYPE: ClassVar[str] = "chancery.intake.snapshot-submitted.v1"
@@ -119,6 +121,7 @@ class SnapshotSubmitted(_InWorkspace):
     mode: Literal["replace", "append"] = "replace"
     text: SubmittedText | None = None
     content_sha256: Sha256 | None = None
+    restore: bool = False
 
 
 class DraftSubmitted(_OfItem):
@@ -142,11 +145,15 @@ class DraftSubmitted(_OfItem):
 
 
 class PublicationSubmitted(_OfItem):
-    """Publish a draft as the next version of its item: exactly this content on this evidence."""
+    """Publish a draft as the next version of its item: exactly this content on this evidence.
+
+    A withdrawn item serves again only when `restore` asks for that.
+    """
 
     TYPE: ClassVar[str] = "chancery.intake.publication-submitted.v1"
     content_sha256: Sha256
     evidence: Evidence = ()
+    restore: bool = False
 
 
 class WithdrawalSubmitted(_OfSource):

@@ -16,7 +16,10 @@ from chancery.kernel.errors import Rejected
 
 
 class DocumentBody(BaseModel):
-    """One document: its `text`, or the bytes of a file as `base64`."""
+    """One document: its `text`, or the bytes of a file as `base64`.
+
+    A withdrawn source is refused unless `restore` asks for it to serve again.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,6 +29,7 @@ class DocumentBody(BaseModel):
     media_type: str = Field(default="text/plain", min_length=1, max_length=100)
     text: str | None = None
     base64: str | None = None
+    restore: bool = False
 
     def data(self) -> bytes:
         """Return the bytes of the document.

@@ -8,7 +8,7 @@ from typing import Final
 
 from chancery.events import commands, queries
 from chancery.gateway.handlers.edge import Context
-from chancery.gateway.handlers.uploads import Arrived, Upload, store_upload
+from chancery.gateway.handlers.uploads import Arrived, Target, Upload, store_upload
 from chancery.kernel.errors import Conflict, NotFound, Rejected, TooLarge
 from chancery.tabular.csv import append_csv
 
@@ -20,9 +20,12 @@ _TRIES_MAX: Final = 4
 
 
 async def append_table(
-    arrived: Arrived, workspace_id: str, dataset_id: str
+    arrived: Arrived, workspace_id: str, dataset_id: str, *, restore: bool
 ) -> commands.PublishedOutcome:
-    """Publish the upload as the next snapshot, below the rows of the one that serves.
+    """Publish the upload as the next snapshot, below the rows of the newest one.
+
+    Whether a withdrawn one is continued is left to the command: a repeated request is told what
+    became of the first.
 
     The caller has to be permitted before. Each try takes the room for both tables at once: who held
     that of one while waiting for the other's could wait for ever.
@@ -34,17 +37,17 @@ async def append_table(
     """
     for _ in range(_TRIES_MAX - 1):
         try:
-            return await _append(arrived, workspace_id, dataset_id)
+            return await _append(arrived, workspace_id, dataset_id, restore=restore)
         except Conflict as error:
             if error.code != "snapshot_moved":
                 raise
-    return await _append(arrived, workspace_id, dataset_id)
+    return await _append(arrived, workspace_id, dataset_id, restore=restore)
 
 
 async def _append(
-    arrived: Arrived, workspace_id: str, dataset_id: str
+    arrived: Arrived, workspace_id: str, dataset_id: str, *, restore: bool
 ) -> commands.PublishedOutcome:
-    here = arrived.here
+    here, target = arrived.here, Target(workspace_id, "dataset", dataset_id)
     question = queries.OfResource(workspace_id=workspace_id, kind="dataset", resource_id=dataset_id)
     try:
         base = await here.query("release", "authorise", question, queries.PinnedRevision)
@@ -52,19 +55,16 @@ async def _append(
         if error.code != "revision_not_found":
             raise
         async with arrived.in_memory() as upload:
-            return await _publish(here, workspace_id, dataset_id, upload, after=0)
+            return await _publish(here, target, upload, after=0, restore=restore)
     _check_base(base)
     async with arrived.in_memory(beside_bytes=base.size_bytes) as upload:
         joined = await _joined(here, base, upload)
-        return await _publish(here, workspace_id, dataset_id, joined, after=base.revision)
+        return await _publish(here, target, joined, after=base.revision, restore=restore)
 
 
 def _check_base(base: queries.PinnedRevision) -> None:
     if base.media_type != CSV_TYPE:
         raise _not_csv()
-    if base.state == "excluded":
-        message = "the dataset is withdrawn; publish the whole table instead"
-        raise Rejected(message, field="mode", code="append_to_withdrawn")
     _check_size(base.size_bytes)
 
 
@@ -90,15 +90,16 @@ def _check_size(size_bytes: int) -> None:
 
 
 async def _publish(
-    here: Context, workspace_id: str, dataset_id: str, upload: Upload, *, after: int
+    here: Context, target: Target, upload: Upload, *, after: int, restore: bool
 ) -> commands.PublishedOutcome:
-    sha256 = await store_upload(here, workspace_id, "dataset", dataset_id, upload)
+    sha256 = await store_upload(here, target.workspace_id, target.kind, target.resource_id, upload)
     command = commands.PublishSnapshot(
-        workspace_id=workspace_id,
-        dataset_id=dataset_id,
+        workspace_id=target.workspace_id,
+        dataset_id=target.resource_id,
         content_sha256=sha256,
         media_type=upload.media_type,
         size_bytes=len(upload.data),
         after=after,
+        restore=restore,
     )
     return await here.command("ingestion", "publish-snapshot", command, commands.PublishedOutcome)

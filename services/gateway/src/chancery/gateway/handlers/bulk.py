@@ -92,4 +92,5 @@ async def _store(blobs: Blobs, tenant: str, document: DocumentBody) -> BulkDocum
         content_sha256=await blobs.put(tenant, data),
         media_type=media_type,
         size_bytes=len(data),
+        restore=document.restore,
     )

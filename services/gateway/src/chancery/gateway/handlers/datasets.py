@@ -18,7 +18,7 @@ from chancery.gateway.domain.bodies import (
 )
 from chancery.gateway.errors import SnapshotFailed, snapshot_failed
 from chancery.gateway.handlers.appending import append_table
-from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
+from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, RevisionNumber
 from chancery.gateway.handlers.leaving import answered
 from chancery.gateway.handlers.uploads import Target, arriving_upload, permit_upload, receive_upload
 from chancery.kernel.errors import NotFound
@@ -81,13 +81,15 @@ async def publish_snapshot(
     here: Here,
     *,
     mode: PublishingMode = "replace",
+    restore: Restore = False,
 ) -> SnapshotReply:
     """Publish the next snapshot; 201 once it can be queried, 202 when that takes longer.
 
-    `append` puts the rows of a CSV file below those that serve; both together are the snapshot.
+    `append` puts the rows of a CSV file below those of the newest snapshot; both together are the
+    next one. A withdrawn dataset is refused unless `restore` asks for it to serve again.
     """
     publish = _append if mode == "append" else _replace
-    published = await publish(request, here, ws, dataset)
+    published = await publish(request, here, ws, dataset, restore=restore)
     state = await _wait_until_queryable(here, ws, dataset, published.revision)
     response.status_code = 201 if state == "ready" else 202
     return SnapshotReply(
@@ -143,7 +145,7 @@ async def run_query(ws: PathId, body: SqlBody, request: Request, here: Here) -> 
 
 
 async def _replace(
-    request: Request, here: Context, workspace_id: str, dataset_id: str
+    request: Request, here: Context, workspace_id: str, dataset_id: str, *, restore: bool
 ) -> commands.PublishedOutcome:
     target = Target(workspace_id, "dataset", dataset_id)
     stored = await receive_upload(request, here, target)
@@ -153,6 +155,7 @@ async def _replace(
         content_sha256=stored.sha256,
         media_type=stored.media_type,
         size_bytes=stored.size_bytes,
+        restore=restore,
     )
     return await stored.here.command(
         "ingestion", "publish-snapshot", command, commands.PublishedOutcome
@@ -160,11 +163,11 @@ async def _replace(
 
 
 async def _append(
-    request: Request, here: Context, workspace_id: str, dataset_id: str
+    request: Request, here: Context, workspace_id: str, dataset_id: str, *, restore: bool
 ) -> commands.PublishedOutcome:
     await permit_upload(here, workspace_id, "dataset", dataset_id)
     async with arriving_upload(request, here) as arrived:
-        return await append_table(arrived, workspace_id, dataset_id)
+        return await append_table(arrived, workspace_id, dataset_id, restore=restore)
 
 
 async def _authorised(

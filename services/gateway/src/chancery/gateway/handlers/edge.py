@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
-from fastapi import Depends, Path, Request, Response, Security
+from fastapi import Depends, Path, Query, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
@@ -25,6 +25,7 @@ Told = TypeVar("Told", bound=Message)
 SUPERSEDED_HEADER = "Chancery-Superseded-By-Publication"
 
 PathId = Annotated[str, Path(pattern=ID_PATTERN, description="1 to 64 of A-Z a-z 0-9 _ -")]
+Restore = Annotated[bool, Query(description="let it serve again when it was withdrawn")]
 RevisionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from chancery.events import commands, queries
 from chancery.evidence.knowledge import KnowledgeManifest, body_size, check_body
 from chancery.gateway.domain.knowledge import DraftBody, PublishBody, VersionReply
-from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
+from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, RevisionNumber
 from chancery.gateway.handlers.uploads import Upload, store_upload
 from chancery.kernel.errors import NotFound
 
@@ -36,15 +36,25 @@ async def replace_draft(
 
 @router.post("/{item}/drafts/{draft}/publish", status_code=202)
 async def publish_draft(
-    ws: PathId, item: PathId, draft: PathId, body: PublishBody, here: Here
+    ws: PathId,
+    item: PathId,
+    draft: PathId,
+    body: PublishBody,
+    here: Here,
+    *,
+    restore: Restore = False,
 ) -> commands.VersionPublishedOutcome:
-    """Publish exactly this content on exactly this evidence; a draft that moved is refused."""
+    """Publish exactly this content on exactly this evidence; a draft that moved is refused.
+
+    A withdrawn item is refused unless `restore` asks for it to serve again.
+    """
     command = commands.PublishDraft(
         workspace_id=ws,
         item_id=item,
         draft_id=draft,
         content_sha256=body.content_sha256,
         evidence=body.evidence,
+        restore=restore,
     )
     return await here.command(
         "ingestion", "publish-draft", command, commands.VersionPublishedOutcome

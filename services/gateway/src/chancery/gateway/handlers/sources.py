@@ -15,7 +15,7 @@ from chancery.gateway.domain.bodies import (
 )
 from chancery.gateway.domain.media import TEXT_TYPES
 from chancery.gateway.domain.passages import find_passage
-from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
+from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, RevisionNumber
 from chancery.gateway.handlers.places import Places, places_of
 from chancery.gateway.handlers.uploads import Target, receive_upload
 from chancery.kernel.errors import NotFound
@@ -87,9 +87,12 @@ async def read_source(ws: PathId, source: PathId, here: Here) -> queries.Resourc
     },
 )
 async def publish_revision(
-    ws: PathId, source: PathId, request: Request, here: Here
+    ws: PathId, source: PathId, request: Request, here: Here, *, restore: Restore = False
 ) -> RevisionReply:
-    """Publish the next revision; unchanged content returns the one that already serves."""
+    """Publish the next revision; unchanged content returns the one that already serves.
+
+    A withdrawn source is refused unless `restore` asks for it to serve again.
+    """
     stored = await receive_upload(request, here, Target(ws, "source", source))
     command = commands.PublishRevision(
         workspace_id=ws,
@@ -97,6 +100,7 @@ async def publish_revision(
         content_sha256=stored.sha256,
         media_type=stored.media_type,
         size_bytes=stored.size_bytes,
+        restore=restore,
     )
     published = await stored.here.command(
         "ingestion", "publish-revision", command, commands.PublishedOutcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from chancery.authority.errors import Withdrawn
 from chancery.authority.names import dataset_ref
 from chancery.events.commands import CheckUpload, PublishedOutcome
 from chancery.events.requests import Message
@@ -41,18 +42,18 @@ class Base:
     content_sha256: str
 
 
-def continued(base: SnapshotBase, media_type: str) -> Base | None:
+def continued(base: SnapshotBase, media_type: str, *, restore: bool) -> Base | None:
     """Return what a file of this type continues, None when there is nothing yet.
 
     Raises:
-        InvalidSubmission: with code `append_not_csv`, `append_to_withdrawn` or `append_too_large`.
+        InvalidSubmission: with code `append_not_csv` or `append_too_large`.
+        Withdrawn: the dataset is, unless it is to serve again.
     """
     if media_type != CSV_TYPE or base.media_type not in {None, CSV_TYPE}:
         message = "only CSV is appended, and only to CSV; publish all rows as one file instead"
         raise InvalidSubmission(message, field=_MODE, code="append_not_csv")
-    if base.is_withdrawn:
-        message = "the dataset is withdrawn; publish the whole table instead"
-        raise InvalidSubmission(message, field=_MODE, code="append_to_withdrawn")
+    if base.is_withdrawn and not restore:
+        raise Withdrawn("dataset")
     check_size(base.size_bytes)
     return None if base.content_sha256 is None else Base(base.snapshot, base.content_sha256)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chancery.authority.declaring import decide_declare_source
 from chancery.authority.evolve import evolve
 from chancery.authority.names import AggregateRef, Change, source_ref, workspace_ref
-from chancery.authority.resources import decide_declare_source, decide_publish_revision
+from chancery.authority.resources import decide_publish_revision
 from chancery.authority.rights import require_role
 from chancery.authority.states import SourceState
 from chancery.events.commands import DeclareSource, Outcome, PublishRevision
@@ -92,6 +93,7 @@ def _decide(view: View, intent: Intent[OneDocument]) -> tuple[Change, ...]:
         content_sha256=document.content_sha256,
         media_type=document.media_type,
         size_bytes=document.size_bytes,
+        restore=document.restore,
     )
     return (*declared, *decide_publish_revision(view.actor, workspace, held, command))
 

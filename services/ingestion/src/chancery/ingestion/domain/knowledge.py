@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chancery.authority.declaring import decide_declare_dataset, decide_declare_source
 from chancery.authority.items import check_drafting
 from chancery.authority.names import (
     AggregateRef,
@@ -15,8 +16,6 @@ from chancery.authority.names import (
 )
 from chancery.authority.resources import (
     check_upload,
-    decide_declare_dataset,
-    decide_declare_source,
     decide_grant,
     decide_publish_revision,
     decide_publish_snapshot,

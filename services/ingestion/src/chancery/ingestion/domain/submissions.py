@@ -151,8 +151,13 @@ def read_submission(letter: Letter, payload: bytes, headers: Mapping[str, str]) 
     except ValidationError as error:
         raise invalid_submission(error, "data") from error
     body: dict[str, Json] = submitted.model_dump(mode="json")
-    request_sha256 = canonical_hash({"type": found.type, "data": body})
+    request_sha256 = canonical_hash({"type": found.type, "data": _compared(body)})
     return Submission(letter, _newest(found.type, body), request_sha256, found.traceparent)
+
+
+def _compared(body: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return what tells a repetition: what was sent before there was a field has its hash still."""
+    return {name: value for name, value in body.items() if (name, value) != ("restore", False)}
 
 
 def _newest(type_name: str, body: Mapping[str, Json]) -> Submitted:

@@ -124,6 +124,7 @@ class Submitting:
             content_sha256=await self._stored(content),
             media_type=media_type_of(data),
             size_bytes=len(content),
+            restore=data.restore,
         )
         return await self._settle(knowledge.PUBLISH_REVISION, revision)
 
@@ -154,7 +155,7 @@ class Submitting:
         found = await self._settle(SNAPSHOT_BASE, _to_dataset(data))
         if found.published is not None:
             return found.published
-        base = continued(found, media_type_of(data))
+        base = continued(found, media_type_of(data), restore=data.restore)
         if base is None:
             return await self._publish_table(data, content, after=0)
         joined = await self._joined(data, base, content)
@@ -180,6 +181,7 @@ class Submitting:
             media_type=media_type_of(data),
             size_bytes=len(content),
             after=after,
+            restore=data.restore,
         )
         return await self._settle(knowledge.PUBLISH_SNAPSHOT, snapshot)
 
