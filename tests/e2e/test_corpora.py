@@ -25,7 +25,7 @@ async def test_one_line_yaml_and_json_declare_the_same_corpus(world: World) -> N
     assert read.declaration == LINE
     unseen = await problem(world.stranger, "GET", place(world))
     unasked = await problem(world.reader, "PUT", place(world), JSON)
-    assert (unseen[0], unasked[0]) == (404, 422)
+    assert (unseen[0], unasked[0]) == (404, 403)
 
 
 @pytest.mark.req("CL-5")

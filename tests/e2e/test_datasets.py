@@ -290,7 +290,7 @@ async def test_a_declared_type_is_kept_or_the_file_refused_by_its_field(world: W
     assert told == [
         (422, "csv_value_mismatch", "columns.amount.type"),
         (422, "csv_value_mismatch", "columns.day.type"),
-        (422, "unknown_column", "columns"),
+        (422, "unknown_column", "columns.day"),
         (422, "parquet_value_mismatch", "columns.amount.type"),
         (422, "xlsx_value_mismatch", "columns.amount.type"),
         (422, "parquet_unreadable", "snapshot"),

@@ -61,6 +61,16 @@ def test_a_path_says_what_its_body_may_be(path: str, bytes_max: int, *, any_type
 
 
 @pytest.mark.req("CR-8")
+async def test_a_body_above_every_draft_is_told_the_bound_of_its_text() -> None:
+    async with World().client() as client:
+        refused = await client.post(DRAFTS, json=draft("a" * DRAFT_BYTES_MAX))
+        other = await client.put("/v1/workspaces/w/policy", json={"language": "a" * JSON_BYTES_MAX})
+
+    told = [(each.status_code, "262,144 bytes (256 KiB)" in each.text) for each in (refused, other)]
+    assert told == [(413, True), (413, False)]
+
+
+@pytest.mark.req("CR-8")
 @pytest.mark.parametrize("letter", ["a", "ä"])
 async def test_a_body_above_its_bound_is_refused_by_name_before_its_owner(letter: str) -> None:
     world = World()

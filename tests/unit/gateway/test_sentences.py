@@ -62,6 +62,31 @@ async def test_a_field_that_does_not_fit_is_told_in_a_sentence_of_ours(
     assert (await told(method, path, body)).startswith(sentence)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "sentence"),
+    [
+        ("PUT", SOURCE, {"titel": CANARY},
+         "titel: is no field of this request; did you mean title?"),
+        ("PUT", SOURCE, {"title": "t", "Visibilty": "workspace"},
+         "Visibilty: is no field of this request; did you mean visibility?"),
+        ("POST", POST, {"question": "q", "bounds": {"max_source": 3}},
+         "bounds.max_source: is no field of this request; did you mean max_sources?"),
+        ("POST", POST, {"question": "q", "filters": {"data_from": "2024-01-01"}},
+         "filters.data_from: is no field of this request; did you mean date_from?"),
+        ("POST", "/v1/workspaces/w/sources", {"documents": [{"source_id": "a", "txt": CANARY}]},
+         "documents.0.txt: is no field of this request; did you mean text?"),
+        ("PUT", "/v1/workspaces/w/corpora/c", {"modl": CANARY},
+         "modl: is no field of this request; did you mean model?"),
+        ("PUT", SOURCE, {"title": "t", "x" * 65: CANARY},
+         f"{'x' * 65}: is no field of this request; leave it out"),
+    ],
+)  # fmt: skip
+async def test_a_misspelt_field_is_told_with_the_one_that_was_meant(
+    method: str, path: str, body: Mapping[str, object], sentence: str
+) -> None:
+    assert (await told(method, path, body)).startswith(sentence)
+
+
 @pytest.mark.parametrize("kind", ["something_new", "string_too_long"])
 def test_a_kind_without_a_sentence_or_its_limit_has_a_general_one(kind: str) -> None:
     assert sentence_of(Misfit(type=kind)) == ANYTHING

@@ -31,6 +31,7 @@ async def test_a_request_without_a_well_formed_credential_is_401(
     assert response.status_code == 401
     assert response.headers["WWW-Authenticate"] == "Bearer"
     assert response.json()["code"] in {"unauthenticated", "malformed_token"}
+    assert response.json()["field"] == "Authorization"
     assert world.owners.asked == []
 
 
@@ -40,6 +41,7 @@ async def test_a_request_without_a_well_formed_credential_is_401(
         (Denied("no"), 401),
         (NotFound("no"), 404),
         (Rejected("no", field="title"), 422),
+        (Rejected("no", code="not_permitted"), 403),
         (Conflict("no"), 409),
         (Unavailable("no"), 503),
     ],

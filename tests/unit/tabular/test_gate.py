@@ -128,12 +128,16 @@ def test_a_feature_off_the_list_is_refused_by_its_name(sql: str, feature: str) -
         gate(sql)
 
     assert refused.value.code == feature_code(feature)
-    assert refused.value.detail.endswith(f": {feature}")
+    assert f"not allowed: {feature}" in refused.value.detail
     assert feature in FEATURES.values()
 
 
 def test_a_refusal_repeats_nothing_of_the_statement() -> None:
-    for sql in ("select secretive(1)", "select 'secretive' from", "select x.secretive.y.z from x"):
+    for sql in (
+        "select now('secretive')",
+        "select 'secretive' from",
+        "select x.secretive.y.z from x",
+    ):
         with pytest.raises(Rejected) as refused:
             gate(sql)
 

@@ -64,10 +64,28 @@ def test_no_name_makes_a_text_long_or_a_line_more(name: str) -> None:
     assert len(told) <= len(TEXTS["sql_unknown_table"]) + 10 * NAME_CHARACTERS_MAX + 5
 
 
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("select Getenv('HOME')", '"getenv"'),
+        ("select pi() from orders", '"pi"'),
+        (f"select {'f' * 70}(1)", f'"{"f" * 64}"…'),
+        ('select "two\u202ewords"(1)', '"two\\u202ewords"'),
+        ("select ntile_of(3) over (order by id) from orders", '"ntile_of"'),
+    ],
+)
+def test_a_refusal_says_which_function_is_not_allowed(sql: str, told: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        plan(sql, [ORDERS])
+
+    assert (refused.value.code, refused.value.field) == ("sql_feature_function", "sql")
+    assert f"not allowed: function {told}; docs/sql.md lists" in refused.value.detail
+
+
 def test_a_refusal_repeats_nothing_else_of_the_statement() -> None:
     for sql in (
         "select amount, 'secretive' from orders where amount = cost",
-        "select secretive(1)",
+        "select getenv('secretive')",
         "select amount as secretive, cost from orders",
     ):
         with pytest.raises(Rejected) as refused:

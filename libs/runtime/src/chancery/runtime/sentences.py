@@ -5,13 +5,14 @@ The sentences of the validator are for programmers, and some repeat what was sen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from chancery.events.authority import LINE_PATTERN
 from chancery.kernel.ids import ID_PATTERN
+from chancery.runtime.misspelled import meant
 
 GRANTEE_PATTERN: Final = r"^(group:)?[A-Za-z0-9_-]{1,64}$"
 _DAY_OF_EVENTS: Final = r"^\d{4}-\d{2}-\d{2}$"
@@ -81,8 +82,15 @@ def first_misfit(error: ValidationError) -> Misfit:
     return Misfit.model_validate(error.errors(include_url=False, include_input=False)[0])
 
 
-def sentence_of(misfit: Misfit) -> str:
-    """Return what has to change about the field, as the end of a sentence that its name begins."""
+def sentence_of(misfit: Misfit, known: Collection[str] = ()) -> str:
+    """Return what has to change about the field, as the end of a sentence that its name begins.
+
+    `known` are the fields that there are at its place: one of them may have been meant.
+    """
+    if misfit.type == "extra_forbidden" and misfit.loc:
+        near = meant(str(misfit.loc[-1]), known)
+        if near is not None:
+            return f"is no field of this request; did you mean {near}?"
     if misfit.type == "value_error":
         # Only validators of ours raise it; none repeats what it was given.
         return str(misfit.ctx.get("error", ANYTHING))

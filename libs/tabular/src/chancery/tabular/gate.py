@@ -198,7 +198,8 @@ def _check_kind(tag: str, value: Mapping[str, Json]) -> None:
         case _:
             allowed = True
     if not allowed:
-        raise feature_refusal(_feature(tag))
+        name = value.get("function_name") if tag in {"FUNCTION", "WINDOW"} else None
+        raise feature_refusal(_feature(tag), None if name is None else as_text(name))
 
 
 def _check_order(tag: str, call: Mapping[str, Json]) -> None:

@@ -1,6 +1,7 @@
 """Why a statement is refused: stable codes with fixed texts, never the engine's own words.
 
-The one thing of a statement that a text repeats is a name that means nothing to the caller.
+What a text repeats of a statement is a name of it: one that means nothing to the caller, or that
+of a function that is not allowed to anybody.
 """
 
 from __future__ import annotations
@@ -84,9 +85,13 @@ def refusal(code: str) -> Rejected:
     return Rejected(TEXTS[code], field="sql", code=code)
 
 
-def feature_refusal(feature: str) -> Rejected:
-    """Return the refusal of a named SQL feature; `feature` is of our own closed vocabulary."""
-    detail = f"sql uses a feature that is not allowed: {feature}"
+def feature_refusal(feature: str, name: str | None = None) -> Rejected:
+    """Return the refusal of a named SQL feature; `feature` is of our own closed vocabulary.
+
+    `name` is what the statement calls it by.
+    """
+    called = feature if name is None else f"{feature} {_shown(name)}"
+    detail = f"sql uses a feature that is not allowed: {called}; docs/sql.md lists what is"
     return Rejected(detail, field="sql", code=feature_code(feature))
 
 

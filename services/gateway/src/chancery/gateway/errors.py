@@ -43,7 +43,7 @@ class Internal(Unavailable):
     code = "internal"
 
 
-_BY_CODE = {"unsupported_media_type": 415, "refreshed_recently": 429}
+_BY_CODE = {"not_permitted": 403, "unsupported_media_type": 415, "refreshed_recently": 429}
 _DECLARED_FIELDS = {
     "unknown_column": "columns",
     "invalid_column_type": "columns",

@@ -6,11 +6,17 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from chancery.evidence.knowledge import ITEM_BYTES_MAX
+
 JSON_BYTES_MAX: Final = 1024 * 1024
 UNREAD_BYTES_MAX: Final = 1024
 """Of a request whose body nothing reads."""
 DRAFT_BYTES_MAX: Final = 2 * 1024 * 1024
 """A draft whose text of 256 KiB has every byte of it escaped."""
+_TEXT_OF_A_DRAFT: Final = (
+    f"; the text of an item takes at most {ITEM_BYTES_MAX:,} bytes (256 KiB) of UTF-8:"
+    " split it into several items"
+)
 _BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 _STREAMED: Final = re.compile(
     r"/v1/(blobs|files|workspaces/[^/]+/(sources/[^/]+/revisions|datasets/[^/]+/snapshots))"
@@ -31,6 +37,8 @@ class BodyLimits:
     bytes_max: int
     any_type: bool
     is_streamed: bool = False
+    advice: str = ""
+    """What of the body has a narrower bound."""
 
 
 def limits_of(method: str, path: str, *, upload_bytes_max: int) -> BodyLimits:
@@ -42,5 +50,5 @@ def limits_of(method: str, path: str, *, upload_bytes_max: int) -> BodyLimits:
     if method == "POST" and _BULK.fullmatch(path):
         return BodyLimits(upload_bytes_max, any_type=False)
     if _DRAFT.fullmatch(path):
-        return BodyLimits(DRAFT_BYTES_MAX, any_type=False)
+        return BodyLimits(DRAFT_BYTES_MAX, any_type=False, advice=_TEXT_OF_A_DRAFT)
     return BodyLimits(JSON_BYTES_MAX, any_type=_CORPUS.fullmatch(path) is not None)

@@ -5,7 +5,7 @@ Source: RFC 9457, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
 from pydantic import BaseModel, ConfigDict
@@ -14,6 +14,8 @@ from chancery.kernel.errors import ChanceryError
 
 VIOLATIONS_MAX = 20
 FIELD_CHARACTERS_MAX = 200
+_FIELD_OF: Mapping[int, str] = {HTTPStatus.UNAUTHORIZED: "Authorization"}
+"""What a request has to change for a status, whatever the refusal behind it."""
 
 
 class Violation(BaseModel):
@@ -49,7 +51,7 @@ def problem_of(error: ChanceryError, trace_id: str, status: int) -> Problem:
         detail=error.detail,
         code=error.code,
         trace_id=trace_id,
-        field=error.field,
+        field=error.field or _FIELD_OF.get(status),
     )
 
 

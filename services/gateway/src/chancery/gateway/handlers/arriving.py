@@ -54,6 +54,7 @@ class Arrival:
     digest: BodyDigest
     received: int = 0
     is_whole: bool = False
+    advice: str = ""
     _waited_s: float = 0.0
 
     async def __call__(self) -> Message:
@@ -71,7 +72,7 @@ class Arrival:
         piece: bytes = message.get("body", b"")
         self.received += len(piece)
         if self.received > self.bytes_max:
-            raise too_large(self.bytes_max)
+            raise too_large(self.bytes_max, self.advice)
         self.digest.add(piece)
         self.is_whole = not message.get("more_body", False)
         return message
@@ -88,6 +89,6 @@ class Arrival:
             self._waited_s += time.monotonic() - started
 
 
-def too_large(bytes_max: int) -> TooLarge:
+def too_large(bytes_max: int, advice: str = "") -> TooLarge:
     """Return the refusal of a body of more than `bytes_max` bytes."""
-    return TooLarge(f"the body must be at most {bytes_max:,} bytes", field="body")
+    return TooLarge(f"the body must be at most {bytes_max:,} bytes{advice}", field="body")

@@ -27,6 +27,7 @@ from chancery.gateway.handlers.edge import Context, Here, PathId, RevisionNumber
 from chancery.gateway.handlers.refreshing import refresh_source
 from chancery.kernel.canonical import canonical_bytes, parse_json, sha256_hex
 from chancery.kernel.errors import Rejected, TooLarge
+from chancery.runtime.misspelled import fields_at
 from chancery.runtime.sentences import Misfit, sentence_of
 
 router = APIRouter(prefix="/v1/workspaces/{ws}/corpora", tags=["corpora"])
@@ -177,7 +178,7 @@ def _from_json(body: bytes) -> CorpusBody:
         # A misspelt attribute is missing as well: what was written says more than what was not.
         first = next((each for each in misfits if each.type == "extra_forbidden"), misfits[0])
         place = ".".join(str(step) for step in first.loc)[:FIELD_CHARACTERS_MAX] or "body"
-        message = f"{place}: {sentence_of(first)}"
+        message = f"{place}: {sentence_of(first, fields_at(CorpusBody, first.loc[:-1]))}"
         raise Rejected(message, field=place, code="invalid_request") from error
 
 

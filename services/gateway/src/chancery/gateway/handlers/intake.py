@@ -82,7 +82,9 @@ class Intake:
                 key = _key(headers)
                 limits = self._limits(scope, headers)
                 digest = BodyDigest(headers.get("content-type", ""), _query(scope))
-                arrival = Arrival(receive, limits.bytes_max, self.pace, digest)
+                arrival = Arrival(
+                    receive, limits.bytes_max, self.pace, digest, advice=limits.advice
+                )
                 call = _call(scope, caller, key, digest.sha256())
                 if not limits.is_streamed:
                     body = await self._body(arrival, call, held)
@@ -104,7 +106,7 @@ class Intake:
         limits = limits_of(scope["method"], scope["path"], upload_bytes_max=self.upload_bytes_max)
         declared = headers.get("content-length", "0")
         if declared.isdecimal() and int(declared) > limits.bytes_max:
-            raise too_large(limits.bytes_max)
+            raise too_large(limits.bytes_max, limits.advice)
         return limits
 
     async def _body(self, arrival: Arrival, call: Call, held: AsyncExitStack) -> bytes:

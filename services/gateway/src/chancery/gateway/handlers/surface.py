@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 
-from chancery.gateway.domain.problems import Problem, Violation, invalid_request
+from chancery.gateway.domain.problems import (
+    VIOLATIONS_MAX,
+    Problem,
+    Violation,
+    invalid_request,
+)
 from chancery.gateway.handlers import (
     access,
     blobs,
@@ -31,6 +37,7 @@ from chancery.gateway.handlers.intake import Intake
 from chancery.gateway.handlers.refusing import ProblemResponse, problem_response
 from chancery.gateway.handlers.watching import create_watch
 from chancery.kernel.errors import ChanceryError, NotFound, Rejected
+from chancery.runtime.misspelled import fields_at
 from chancery.runtime.sentences import Misfit, sentence_of
 from chancery.runtime.telemetry import current_trace_id
 
@@ -98,11 +105,25 @@ async def _refused(_request: Request, error: Exception) -> Response:
     return problem_response(error)
 
 
-async def _invalid(_request: Request, error: Exception) -> Response:
+async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = [Misfit.model_validate(item) for item in error.errors()]
-    violations = [Violation(field=_place(each.loc), detail=sentence_of(each)) for each in found]
+    # A misspelt field is missing as well: what was written says more than what was not.
+    found.sort(key=lambda each: each.type != "extra_forbidden")
+    route = request.scope.get("route")
+    violations = [
+        Violation(field=_place(each.loc), detail=sentence_of(each, _known(route, each.loc)))
+        for each in found[:VIOLATIONS_MAX]
+    ]
     return ProblemResponse(invalid_request(violations, current_trace_id()))
+
+
+def _known(route: object, location: tuple[int | str, ...]) -> frozenset[str]:
+    """Return the fields that a route's body has where the validator found one too many."""
+    if not isinstance(route, APIRoute) or location[:1] != ("body",):
+        return frozenset()
+    bodies = [each.field_info.annotation for each in route.dependant.body_params]
+    return frozenset(name for each in bodies for name in fields_at(each, location[1:-1]))
 
 
 async def _no_route(_request: Request, error: Exception) -> Response:
