@@ -51,6 +51,30 @@ def test_a_restricted_page_stays_restricted_until_it_is_granted_and_after_it_is_
     assert CODE not in refused.stdout + refused.stderr
 
 
+def test_what_is_private_is_granted_only_once_it_is_restricted(
+    system: System, tmp_path: Path
+) -> None:
+    admin = system.environment | {"CHANCERY_WORKSPACE": "closet"}
+    page = tmp_path / "diary.md"
+    page.write_text(CODE, "utf-8")
+    done(["workspace", "create", "closet"], admin)
+    done(["member", "add", "carla"], admin)
+    carla = admin | {"CHANCERY_TOKEN": done(["token", "--principal", "carla"], admin).strip()}
+    done(["publish", str(page), "--visibility", "private"], admin)
+
+    refused = command(["grant", "diary", "carla"], admin)
+    hidden = done(["sources"], carla)
+    done(["publish", str(page), "--visibility", "restricted"], admin)
+    done(["grant", "diary", "carla"], admin)
+    seen = done(["sources"], carla)
+
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("chancery: visibility: what is private is its declarer's")
+    assert "make it restricted first" in refused.stderr
+    assert hidden == ""
+    assert seen.startswith("diary  revision 1  ready  restricted")
+
+
 def test_an_unknown_workspace_says_how_it_comes_about(system: System) -> None:
     asked = command(["ask", QUESTION, "-w", "nowhere"], system.environment)
     listed = command(["sources", "-w", "nowhere", "--json"], system.environment)

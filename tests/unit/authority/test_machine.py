@@ -38,7 +38,7 @@ from chancery.authority.states import (
 from chancery.authority.workspaces import decide_add_member, decide_remove_member
 from chancery.events import commands
 from chancery.events.authority import Role, Visibility
-from chancery.kernel.errors import Conflict
+from chancery.kernel.errors import Conflict, Rejected
 from tests.unit.authority.worlds import (
     CREDENTIAL,
     NOW,
@@ -121,6 +121,10 @@ class SourceAccess(RuleBasedStateMachine):
             workspace_id=WORKSPACE, kind="source", resource_id="handbook", grantee=grantee
         )
         decide = decide_grant if given else decide_revoke_grant
+        if given and self.visibility == "private":
+            with pytest.raises(Rejected, match="make it restricted first"):
+                decide(self._pat, self._workspace, self._source, body)
+            return
         self._apply(decide(self._pat, self._workspace, self._source, body))
         if given:
             self.grants.add(grantee)

@@ -11,6 +11,7 @@ from chancery.authority.names import AggregateRef, Change, dataset_ref, item_ref
 from chancery.authority.rights import (
     Actor,
     no_resource,
+    require_grantable,
     require_kept,
     require_publishable,
     require_role,
@@ -172,11 +173,12 @@ def decide_grant(
     Raises:
         NotFound: for a workspace or resource that the actor does not see.
         NotPermitted: unless the actor is a publisher.
+        Rejected: with code `private_resource`; revoking is possible all the same.
     """
     held = check_upload(actor, workspace, resource, command.workspace_id)
-    if command.grantee in held.grants:
-        return ()
-    return (Change(resource_ref(command), _GRANTED[command.kind](command.grantee)),)
+    require_grantable(held)
+    change = Change(resource_ref(command), _GRANTED[command.kind](command.grantee))
+    return () if command.grantee in held.grants else (change,)
 
 
 def decide_revoke_grant(

@@ -155,6 +155,21 @@ def require_publishable(resource: Readable, *, restore: bool) -> None:
     raise Withdrawn("source" if isinstance(resource, SourceState) else "dataset")
 
 
+def require_grantable(resource: Readable) -> None:
+    """Refuse to grant what is private: it is its declarer's alone, and nobody would gain anything.
+
+    Raises:
+        Rejected: with code `private_resource`, told to the declarer only.
+    """
+    if resource.visibility == "private":
+        message = (
+            "an item keeps its visibility: make another one that is restricted, and grant that"
+            if isinstance(resource, ItemState)
+            else "what is private is its declarer's alone: make it restricted first, then grant it"
+        )
+        raise Rejected(message, field="visibility", code="private_resource")
+
+
 def no_workspace() -> NotFound:
     """Return the refusal of a workspace that the caller does not see."""
     return NotFound("there is no such workspace for this caller", field="workspace_id")
