@@ -266,7 +266,7 @@ async def test_curators_save_and_publishers_publish_what_they_see(
         ):
             with pytest.raises(NotFound) as unseen:
                 await desk.send(command, body, caller=paul)
-            assert unseen.value.detail == "there is no such source, dataset or item for this caller"
+            assert unseen.value.detail.endswith("for this caller; declare it first")
         with pytest.raises(NotFound):
             await desk.send(knowledge.GRANT, grant, caller=paul)
         with pytest.raises(Rejected) as fixed:

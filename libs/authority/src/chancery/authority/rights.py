@@ -177,4 +177,5 @@ def no_workspace() -> NotFound:
 
 def no_resource() -> NotFound:
     """Return the refusal of a source, dataset or item that the caller does not see."""
-    return NotFound("there is no such source, dataset or item for this caller")
+    message = "there is no such source, dataset or item for this caller; declare it first"
+    return NotFound(message)
