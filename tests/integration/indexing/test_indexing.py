@@ -17,6 +17,7 @@ from chancery.kernel.errors import Corrupt
 from chancery.testkit.postgres import Database
 from chancery.testkit.waiting import eventually
 from tests.integration.indexing.harness import Log, Place, running
+from tests.unit.indexing.world import declared_dataset
 
 pytestmark = pytest.mark.integration
 
@@ -123,6 +124,27 @@ async def test_a_document_and_a_dataset_are_stored_as_the_events_say(
     )
     assert (parts.length, parts.key) == (3, document.key)
     assert (cards.rows, [card.label for card in cards.cards]) == (2, ["SUM(orders.amount)"])
+
+
+@pytest.mark.req("CL-4", "CR-27")
+async def test_a_declaration_that_is_changed_back_at_once_serves_as_before(
+    log: Log, worker: Worker
+) -> None:
+    ref = await log.declare_dataset()
+    csv = b"id,amount\n1,1250\n2,2750\n"
+    declarations = (declared_dataset(hidden=("amount",)), declared_dataset())
+    await worker.handle(await log.publish(ref, csv, media_type="text/csv"), await log.delivery(ref))
+
+    for declaration in (*declarations, *declarations):
+        await worker.handle(await log.record(ref, declaration), await log.delivery(ref))
+
+    told = [decode(each.payload).data for each in await log.index(ref)]
+    extracted = [each for each in told if isinstance(each, RevisionExtracted)]
+    ready = [each for each in told if isinstance(each, RevisionReady)]
+    assert len(extracted) == len(ready) == 5
+    assert [each.manifest_sha256 for each in ready] == [each.manifest_sha256 for each in extracted]
+    assert ready[0].manifest_sha256 == ready[2].manifest_sha256 == ready[4].manifest_sha256
+    assert ready[1].manifest_sha256 == ready[3].manifest_sha256 != ready[0].manifest_sha256
 
 
 async def test_an_event_on_another_subject_than_its_own_is_refused(

@@ -124,7 +124,9 @@ class Page:
             return None
         if known is not None and _stands_against(known, found):
             return None
-        return extracted_step(self.ref, self.history, replace(revision, outcome=found))
+        after = None if known is None else self.index_sequence
+        made = replace(revision, outcome=found)
+        return extracted_step(self.ref, self.history, made, after=after)
 
     def _renewal_step(self, number: int) -> Step | None:
         request_id = self.renewals.get(number)

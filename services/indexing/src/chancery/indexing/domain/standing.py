@@ -256,10 +256,14 @@ def renewed_step(
     return Step(event_id, _announcement(ref, history, revision, wanted))
 
 
-def extracted_step(ref: ResourceRef, history: History, revision: Revision) -> Step | None:
+def extracted_step(
+    ref: ResourceRef, history: History, revision: Revision, *, after: int | None = None
+) -> Step | None:
     """Return the event that publishes the revision's canonical form, or None when it has none.
 
-    Its id depends on the extractor alone, not on when it is said: the first one wins.
+    The id of the first one depends on the extractor alone, not on when it is said: it wins. Where
+    there was another outcome before, `after` is the end of the INDEX subject: a declaration that is
+    changed back is extracted under an identity that stands there already.
     """
     outcome = revision.outcome
     if outcome is None or isinstance(outcome.result, Failed):
@@ -276,7 +280,9 @@ def extracted_step(ref: ResourceRef, history: History, revision: Revision) -> St
         extractor=outcome.extractor,
         length=outcome.result.length,
     )
-    return Step(derived_id("index", *_names(ref, revision), "extracted", outcome.extractor), data)
+    turn = () if after is None else (str(after),)
+    names = (*_names(ref, revision), "extracted", outcome.extractor, *turn)
+    return Step(derived_id("index", *names), data)
 
 
 def outcome_of(data: RevisionExtracted) -> Outcome:
