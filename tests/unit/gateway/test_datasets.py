@@ -199,3 +199,29 @@ async def test_a_snapshot_asks_for_a_withdrawn_dataset_to_serve_again_or_not(
     (asked,) = [each.body for name, each in world.owners.asked if name == subject]
     assert isinstance(asked, commands.PublishSnapshot)
     assert asked.restore is restore
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize(
+    ("said", "columns", "row_filters"),
+    [
+        ({}, None, None),
+        ({"columns": {}, "row_filters": []}, {}, ()),
+    ],
+    ids=["left out", "empty"],
+)
+async def test_a_part_that_is_left_out_is_told_apart_from_an_empty_one(
+    said: dict[str, object], columns: object, row_filters: object
+) -> None:
+    world = World()
+    subject = "command.ingestion.declare-dataset.v1"
+    world.owners.answers[subject] = commands.Outcome(sequence=7, changed=True)
+
+    async with world.client() as client:
+        response = await client.put(DATASET, json={"title": "Orders", **said})
+
+    assert response.status_code == 200
+    (asked,) = [each.body for name, each in world.owners.asked if name == subject]
+    assert isinstance(asked, commands.DeclareDataset)
+    assert (asked.columns, asked.row_filters, asked.measures) == (columns, row_filters, None)
+    assert asked.visibility is None

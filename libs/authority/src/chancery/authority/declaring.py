@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import ValidationError
+
 from chancery.authority.errors import NotPermitted
 from chancery.authority.names import Change, dataset_ref, source_ref
 from chancery.authority.rights import Actor, require_kept, require_role, require_visible
@@ -10,13 +15,17 @@ from chancery.authority.wording import check_name, check_wording
 from chancery.events.authority import (
     AuthoritySet,
     DatasetDeclared,
+    Declaration,
     Measure,
     SourceDeclared,
+    Visibility,
     VisibilityChanged,
 )
 from chancery.events.commands import DeclareDataset, DeclareSource
 from chancery.events.envelope import EventData
 from chancery.kernel.errors import Rejected
+
+_NOTHING_YET: Final = Declaration()
 
 
 def decide_declare_source(
@@ -27,7 +36,7 @@ def decide_declare_source(
 ) -> tuple[Change, ...]:
     """Declare a source, or change title, visibility or standing of a declared one.
 
-    Standing and date that the command leaves out stay as they are.
+    Visibility, standing and date that the command leaves out stay as they are.
 
     Raises:
         NotFound: for a workspace or source that the actor does not see.
@@ -41,8 +50,9 @@ def decide_declare_source(
         _check_redeclared(actor, source, command)
     if source is None or source.title != command.title:
         events.append(_source_declared(actor, source, command))
-    if source is not None and source.visibility != command.visibility:
-        events.append(VisibilityChanged(visibility=command.visibility))
+    visibility = _visibility(source, command)
+    if source is not None and source.visibility != visibility:
+        events.append(VisibilityChanged(visibility=visibility))
     events.extend(_authority_set(source, command))
     ref = source_ref(command.workspace_id, command.source_id)
     return tuple(Change(ref, event) for event in events)
@@ -54,38 +64,36 @@ def decide_declare_dataset(
     dataset: DatasetState | None,
     command: DeclareDataset,
 ) -> tuple[Change, ...]:
-    """Declare a dataset, or replace the whole declaration of a declared one.
+    """Declare a dataset, or change what the command says of a declared one.
+
+    What it leaves out stays as it is; an empty part removes it.
 
     Raises:
         NotFound: for a workspace or dataset that the actor does not see.
         NotPermitted: unless the actor is a publisher, or for making somebody else's dataset
             private.
         UnreadableText: for a title or a measure that cannot be shown.
-        Rejected: with code `duplicate_measure` or `measure_without_column`.
+        Rejected: with code `duplicate_measure`, `measure_without_column` or
+            `declaration_too_large`.
     """
     require_role(actor, command.workspace_id, workspace, "publisher")
     if dataset is not None:
         _check_redeclared(actor, dataset, command)
     check_name(command.title, field="title")
-    for number, measure in enumerate(command.measures):
-        _check_measure(measure, f"measures.{number}")
-    names = [measure.name.casefold() for measure in command.measures]
-    if len(set(names)) != len(names):
-        message = "two measures have one name; name each measure once"
-        raise Rejected(message, field="measures", code="duplicate_measure")
-    declared = DatasetDeclared(
-        workspace_id=command.workspace_id,
-        dataset_id=command.dataset_id,
-        title=command.title,
-        visibility=command.visibility,
-        declarer=actor.principal_id if dataset is None else dataset.declarer,
-        columns=command.columns,
-        row_filters=command.row_filters,
-        measures=command.measures,
-    )
+    _check_measures(command.measures or ())
+    declared = _dataset_declared(actor, dataset, command)
     if dataset is not None and _declaration(dataset) == declared:
         return ()
     return (Change(dataset_ref(command.workspace_id, command.dataset_id), declared),)
+
+
+def _check_measures(measures: Sequence[Measure]) -> None:
+    for number, measure in enumerate(measures):
+        _check_measure(measure, f"measures.{number}")
+    names = [measure.name.casefold() for measure in measures]
+    if len(set(names)) != len(names):
+        message = "two measures have one name; name each measure once"
+        raise Rejected(message, field="measures", code="duplicate_measure")
 
 
 def _check_measure(measure: Measure, place: str) -> None:
@@ -116,9 +124,39 @@ def _source_declared(
         workspace_id=command.workspace_id,
         source_id=command.source_id,
         title=command.title,
-        visibility=command.visibility if source is None else source.visibility,
+        visibility=_visibility(None, command) if source is None else source.visibility,
         declarer=actor.principal_id if source is None else source.declarer,
     )
+
+
+def _dataset_declared(
+    actor: Actor, dataset: DatasetState | None, command: DeclareDataset
+) -> DatasetDeclared:
+    """Return the whole declaration: what the command says, and what stays as it is."""
+    held = _NOTHING_YET if dataset is None else dataset
+    try:
+        return DatasetDeclared(
+            workspace_id=command.workspace_id,
+            dataset_id=command.dataset_id,
+            title=command.title,
+            visibility=_visibility(dataset, command),
+            declarer=actor.principal_id if dataset is None else dataset.declarer,
+            columns=held.columns if command.columns is None else command.columns,
+            row_filters=held.row_filters if command.row_filters is None else command.row_filters,
+            measures=held.measures if command.measures is None else command.measures,
+        )
+    except ValidationError as error:  # Each part by itself was read before: only the sum is new.
+        message = (
+            "columns, row_filters and measures must take at most 192 KiB together, with those that"
+            " the dataset has and the declaration leaves out"
+        )
+        raise Rejected(message, field="columns", code="declaration_too_large") from error
+
+
+def _visibility(held: ResourceState | None, command: DeclareSource | DeclareDataset) -> Visibility:
+    if command.visibility is not None:
+        return command.visibility
+    return "workspace" if held is None else held.visibility
 
 
 def _authority_set(source: SourceState | None, command: DeclareSource) -> tuple[EventData, ...]:

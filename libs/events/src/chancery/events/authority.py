@@ -239,11 +239,20 @@ class Declaration(BaseModel):
 
     @model_validator(mode="after")
     def _fits_into_an_event(self) -> Self:
-        said = self.model_dump(mode="json", include={"columns", "row_filters", "measures"})
-        if len(canonical_bytes(said)) > DECLARATION_BYTES_MAX:
-            message = "columns, row_filters and measures must take at most 192 KiB together"
-            raise ValueError(message)
+        check_declaration_size(self)
         return self
+
+
+def check_declaration_size(said: BaseModel) -> None:
+    """Refuse columns, row filters and measures of which no event could be made.
+
+    Raises:
+        ValueError: they take more than 192 KiB together.
+    """
+    parts = said.model_dump(mode="json", include={"columns", "row_filters", "measures"})
+    if len(canonical_bytes(parts)) > DECLARATION_BYTES_MAX:
+        message = "columns, row_filters and measures must take at most 192 KiB together"
+        raise ValueError(message)
 
 
 class DatasetDeclared(Declaration, EventData):

@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import Field
 
 from chancery.events.authority import (
-    Declaration,
     Grantee,
     Language,
     Mode,
@@ -33,6 +32,7 @@ from chancery.events.commands_knowledge import (
     UploadFile,
     VersionPublishedOutcome,
 )
+from chancery.events.declarations import PartialDeclaration
 from chancery.events.envelope import Id, Moment, Sha256
 from chancery.events.index import ResourceKind
 from chancery.events.requests import Message
@@ -177,12 +177,15 @@ class RevisePolicy(Message):
 
 
 class DeclareSource(Message):
-    """Declare a document source, or declare it again with another title or visibility."""
+    """Declare a document source, or declare it again: None keeps what it has.
+
+    A new one is for the members of the workspace when nothing is said.
+    """
 
     workspace_id: Id
     source_id: Id
     title: Title
-    visibility: Visibility = "workspace"
+    visibility: Visibility | None = None
     authority: Standing | None = None
     date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
 
@@ -229,13 +232,16 @@ class ChangeServing(Message):
     resource_id: Id
 
 
-class DeclareDataset(Declaration, Message):
-    """Declare a dataset with its column policy and measures, or replace its declaration."""
+class DeclareDataset(PartialDeclaration, Message):
+    """Declare a dataset with its column policy and measures, or declare it again.
+
+    None keeps what it has. A new one is for the members of the workspace when nothing is said.
+    """
 
     workspace_id: Id
     dataset_id: Id
     title: Title
-    visibility: Visibility = "workspace"
+    visibility: Visibility | None = None
 
 
 class PublishSnapshot(Message):

@@ -1,17 +1,26 @@
-"""A dataset's declaration as somebody writes it: a field that nobody reads is refused by name.
+"""A dataset's declaration as somebody writes it, where every part may be left out.
 
-An event takes unknown fields, since a later build may have added them; what is written must not: a
-misspelled `roles` would show a column to everybody.
+What is left out stays as it is, so that a new title opens nothing; an empty part removes it. A
+field that nobody reads is refused by name: an event takes unknown fields, since a later build may
+have added them; what is written must not, since a misspelled `roles` would show a column to
+everybody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validator
+from pydantic.config import JsonDict
 
-from chancery.events.authority import ColumnName, ColumnPolicy, Declaration, Measure, RowFilter
+from chancery.events.authority import (
+    ColumnName,
+    ColumnPolicy,
+    Measure,
+    RowFilter,
+    check_declaration_size,
+)
 from chancery.kernel.canonical import Json
 
 Part: TypeAlias = "Json | BaseModel"
@@ -30,15 +39,51 @@ def _only_known(model: type[BaseModel]) -> Callable[[Part], Part]:
     return check
 
 
-class WrittenDeclaration(Declaration):
+def at_first(value: JsonValue = None) -> Callable[[JsonDict], None]:
+    """Return what makes the schema of an optional field tell what it is at first when left out."""
+
+    def change(schema: JsonDict) -> None:
+        variants = schema.pop("anyOf")
+        assert isinstance(variants, list), "the field is of one type, or None"
+        said = variants[0]
+        assert isinstance(said, dict), "a schema is an object"
+        schema.update(said)
+        del schema["default"]
+        if value is not None:
+            schema["default"] = value
+
+    return change
+
+
+class PartialDeclaration(BaseModel):
+    """A declaration as a command carries it: None keeps what the dataset has."""
+
+    columns: Annotated[Mapping[ColumnName, ColumnPolicy], Field(max_length=500)] | None = None
+    row_filters: Annotated[tuple[RowFilter, ...], Field(max_length=50)] | None = None
+    measures: Annotated[tuple[Measure, ...], Field(max_length=50)] | None = None
+
+    @model_validator(mode="after")
+    def _fits_into_an_event(self) -> Self:
+        check_declaration_size(self)
+        return self
+
+
+_KEPT: Final = "left out: none of a new dataset, and as it is of one that is there; empty: none"
+
+_Columns = Mapping[ColumnName, Annotated[ColumnPolicy, BeforeValidator(_only_known(ColumnPolicy))]]
+_RowFilters = tuple[Annotated[RowFilter, BeforeValidator(_only_known(RowFilter))], ...]
+_Measures = tuple[Annotated[Measure, BeforeValidator(_only_known(Measure))], ...]
+
+
+class WrittenDeclaration(PartialDeclaration):
     """A declaration whose columns, row filters and measures have no field that is not known."""
 
-    columns: Mapping[
-        ColumnName, Annotated[ColumnPolicy, BeforeValidator(_only_known(ColumnPolicy))]
-    ] = Field(default_factory=dict, max_length=500)
-    row_filters: tuple[Annotated[RowFilter, BeforeValidator(_only_known(RowFilter))], ...] = Field(
-        default=(), max_length=50
+    columns: Annotated[_Columns, Field(max_length=500)] | None = Field(
+        default=None, description=_KEPT, json_schema_extra=at_first()
     )
-    measures: tuple[Annotated[Measure, BeforeValidator(_only_known(Measure))], ...] = Field(
-        default=(), max_length=50
+    row_filters: Annotated[_RowFilters, Field(max_length=50)] | None = Field(
+        default=None, description=_KEPT, json_schema_extra=at_first([])
+    )
+    measures: Annotated[_Measures, Field(max_length=50)] | None = Field(
+        default=None, description=_KEPT, json_schema_extra=at_first([])
     )

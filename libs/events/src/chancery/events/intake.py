@@ -16,7 +16,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from chancery.events.authority import Standing, Title, Visibility
 from chancery.events.authority_knowledge import Label
 from chancery.events.commands_knowledge import Evidence, TagsOnce
-from chancery.events.declarations import WrittenDeclaration
+from chancery.events.declarations import WrittenDeclaration, at_first
 from chancery.events.envelope import EventData, Id, Ordinal, Position, Sha256
 from chancery.kernel.canonical import Json, canonical_bytes
 
@@ -43,6 +43,13 @@ SubmittedText = Annotated[
 ]
 
 
+KeptVisibility = Annotated[
+    Visibility | None,
+    Field(
+        description="left out: workspace of what is new, and as it is of what is there",
+        json_schema_extra=at_first("workspace"),
+    ),
+]
 MediaType = Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -64,11 +71,11 @@ class _OfItem(_InWorkspace):
 
 
 class SourceSubmitted(_OfSource):
-    """Declare a document source, or declare it again with another title or visibility."""
+    """Declare a document source, or declare it again: what is left out stays as it is."""
 
     TYPE: ClassVar[str] = "chancery.intake.source-submitted.v1"
     title: Title
-    visibility: Visibility = "workspace"
+    visibility: KeptVisibility = None
     authority: Standing | None = None
     date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
 
@@ -100,12 +107,15 @@ class DocumentSubmitted(_OfSource):
 
 
 class DatasetSubmitted(WrittenDeclaration, _InWorkspace):
-    """Declare a dataset with its column policy and measures, or replace its declaration."""
+    """Declare a dataset with its column policy and measures, or declare it again.
+
+    What is left out stays as it is; an empty part removes it.
+    """
 
     TYPE: ClassVar[str] = "chancery.intake.dataset-submitted.v1"
     dataset_id: Id
     title: Title
-    visibility: Visibility = "workspace"
+    visibility: KeptVisibility = None
 
 
 class SnapshotSubmitted(_InWorkspace):

@@ -109,10 +109,13 @@ class PolicyBody(Body):
 
 
 class SourceBody(Body):
-    """A document source to declare."""
+    """A document source to declare; what is left out of one that is there stays as it is.
+
+    A new one is for the members of the workspace when no visibility is said.
+    """
 
     title: Title
-    visibility: Visibility = "workspace"
+    visibility: Visibility | None = None
     authority: Standing | None = None
     date: Day | None = None
 
@@ -133,10 +136,13 @@ class CheckBody(Body):
 
 
 class DatasetBody(WrittenDeclaration, Body):
-    """A dataset to declare."""
+    """A dataset to declare; what is left out of one that is there stays as it is.
+
+    A new one is for the members of the workspace when no visibility is said.
+    """
 
     title: Title
-    visibility: Visibility = "workspace"
+    visibility: Visibility | None = None
 
 
 class SqlBody(Body):

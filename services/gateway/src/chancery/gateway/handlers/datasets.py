@@ -39,7 +39,10 @@ _POLL_S = 0.05
 async def declare_dataset(
     ws: PathId, dataset: PathId, body: DatasetBody, here: Here
 ) -> commands.Outcome:
-    """Declare a dataset with its column policy and measures, or replace its declaration."""
+    """Declare a dataset with its column policy and measures, or declare it again.
+
+    What is left out stays as it is; `{}` or `[]` removes a part.
+    """
     command = commands.DeclareDataset(
         workspace_id=ws,
         dataset_id=dataset,

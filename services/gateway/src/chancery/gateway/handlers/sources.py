@@ -30,7 +30,7 @@ TEXT_BYTES_MAX = 64 * 1024 * 1024
 async def declare_source(
     ws: PathId, source: PathId, body: SourceBody, here: Here
 ) -> commands.Outcome:
-    """Declare a document source, or declare it again."""
+    """Declare a document source, or declare it again: what is left out stays as it is."""
     command = commands.DeclareSource(
         workspace_id=ws,
         source_id=source,

@@ -100,16 +100,12 @@ def _decide(view: View, intent: Intent[OneDocument]) -> tuple[Change, ...]:
 
 def _declaration(body: OneDocument, held: SourceState | None) -> DeclareSource:
     document = body.document
-    if held is None:
-        title = document.title or document.source_id
-        visibility = document.visibility or "workspace"
-    else:
-        title, visibility = held.title, document.visibility or held.visibility
+    new_title = document.title or document.source_id
     return DeclareSource(
         workspace_id=body.workspace_id,
         source_id=document.source_id,
-        title=title,
-        visibility=visibility,
+        title=new_title if held is None else held.title,
+        visibility=document.visibility,
     )
 
 

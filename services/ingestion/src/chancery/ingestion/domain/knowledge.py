@@ -27,6 +27,7 @@ from chancery.authority.resources import (
 )
 from chancery.authority.rights import Actor
 from chancery.authority.states import Readable, WorkspaceState
+from chancery.events.authority import DatasetDeclared
 from chancery.events.commands import (
     ChangeGrant,
     ChangeServing,
@@ -85,7 +86,9 @@ def _publish_revision(view: View, intent: Intent[PublishRevision]) -> tuple[Chan
 def _declare_dataset(view: View, intent: Intent[DeclareDataset]) -> tuple[Change, ...]:
     ref, workspace = _dataset_reads(intent)[0], view.workspace(intent.body.workspace_id)
     changes = decide_declare_dataset(view.actor, workspace, view.dataset(ref), intent.body)
-    check_policy(intent.body)
+    for change in changes:
+        assert isinstance(change.data, DatasetDeclared), "a dataset is declared by one event"
+        check_policy(change.data)
     return changes
 
 

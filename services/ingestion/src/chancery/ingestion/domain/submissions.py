@@ -67,6 +67,17 @@ _MODELS: Mapping[str, type[EventData]] = {
 }
 """What is taken, older versions too."""
 
+_AT_FIRST: Mapping[str, Mapping[str, Json]] = {
+    SourceSubmitted.TYPE: {"visibility": "workspace"},
+    DatasetSubmitted.TYPE: {
+        "visibility": "workspace",
+        "columns": {},
+        "row_filters": [],
+        "measures": [],
+    },
+}
+"""What is declared of something new when nothing is said of it."""
+
 _ID = TypeAdapter(Id)
 _BINARY_PREFIX = "ce-"
 _SUBJECT_TOKENS_MIN = 4
@@ -151,13 +162,21 @@ def read_submission(letter: Letter, payload: bytes, headers: Mapping[str, str]) 
     except ValidationError as error:
         raise invalid_submission(error, "data") from error
     body: dict[str, Json] = submitted.model_dump(mode="json")
-    request_sha256 = canonical_hash({"type": found.type, "data": _compared(body)})
+    request_sha256 = canonical_hash({"type": found.type, "data": _compared(found.type, body)})
     return Submission(letter, _newest(found.type, body), request_sha256, found.traceparent)
 
 
-def _compared(body: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return what tells a repetition: what was sent before there was a field has its hash still."""
-    return {name: value for name, value in body.items() if (name, value) != ("restore", False)}
+def _compared(type_name: str, body: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return what tells a repetition: what an earlier build took has its hash still.
+
+    It knew no `restore`, and read a part that a declaration leaves out as what it is at first.
+    """
+    known = {name: value for name, value in body.items() if (name, value) != ("restore", False)}
+    if type_name not in _AT_FIRST:
+        return known
+    return known | {
+        name: value for name, value in _AT_FIRST[type_name].items() if known[name] is None
+    }
 
 
 def _newest(type_name: str, body: Mapping[str, Json]) -> Submitted:
