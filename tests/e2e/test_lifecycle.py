@@ -169,7 +169,9 @@ def test_doctor_and_config_tell_no_secret(system: System) -> None:
     doctor = command(["doctor", "--data-dir", str(system.folder)], settings)
     config = command(["config", "show"], settings)
 
-    assert doctor.returncode == 0, doctor.stdout
+    assert doctor.returncode == 1, doctor.stdout
+    assert "PROBLEM CHANCERY_POSTGRES_DSN: " in doctor.stdout
+    assert doctor.stdout.count("PROBLEM") == 1
     assert f"{system.url} is ready" in doctor.stdout
     assert "CHANCERY_POSTGRES_DSN" in config.stdout
     told = doctor.stdout + config.stdout

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from pydantic import SecretStr
 
 from chancery.client.command.output import tell, tell_json
-from chancery.client.command.settings import CommandSettings, load_settings
+from chancery.client.command.service_settings import load_all
 from chancery.kernel.canonical import Json
+from chancery.runtime.settings import ServiceSettings
 
 _EMBEDDED = frozenset({"nats_url", "postgres_dsn", "blobs_url"})
 """Unset, these are the servers and the folder of the system itself."""
@@ -17,8 +19,8 @@ _LOGIN = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 def show_config(*, as_json: bool) -> None:
-    """Print the settings of this process."""
-    shown = redacted(load_settings())
+    """Print the settings of this process and of the services that it would start."""
+    shown = all_redacted(load_all())
     if as_json:
         tell_json(shown)
         return
@@ -26,7 +28,24 @@ def show_config(*, as_json: bool) -> None:
         tell(f"{name:<32} {entry['value']}  ({entry['from']})")
 
 
-def redacted(settings: CommandSettings) -> dict[str, dict[str, Json]]:
+def all_redacted(loaded: Mapping[str, ServiceSettings]) -> dict[str, dict[str, Json]]:
+    """Return each setting of anybody, by variable; defaults that differ, with whose they are."""
+    told: dict[str, dict[str, dict[str, Json]]] = {}
+    for owner, settings in loaded.items():
+        for variable, entry in redacted(settings).items():
+            told.setdefault(variable, {})[owner] = entry
+    return {variable: _together(entries) for variable, entries in told.items()}
+
+
+def _together(entries: Mapping[str, dict[str, Json]]) -> dict[str, Json]:
+    first, *others = entries.values()
+    if all(each == first for each in others):
+        return first
+    values = ", ".join(f"{owner} {entry['value']}" for owner, entry in entries.items())
+    return {"value": values, "from": first["from"]}
+
+
+def redacted(settings: ServiceSettings) -> dict[str, dict[str, Json]]:
     """Return each setting's value and origin by variable; secrets and logins are stars."""
     shown: dict[str, dict[str, Json]] = {}
     for name in type(settings).model_fields:

@@ -22,6 +22,7 @@ from chancery.client.command.settings import load_settings
 from chancery.client.command.versions import KnownItem, NewVersion, newest_of
 from chancery.client.knowledge import Evidence, ItemSummary
 from chancery.events.authority_knowledge import EvidenceKind
+from chancery.extract.encoding import REMEDY
 from chancery.kernel.errors import Rejected
 
 STANDARD_INPUT: Final = Path("-")
@@ -53,7 +54,7 @@ def read_text(path: Path) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        message = f"{path} is not UTF-8: byte {error.start} cannot be decoded"
+        message = f"{path} is not UTF-8: byte {error.start} cannot be decoded; {REMEDY}"
         raise Rejected(message, field="path", code="invalid_utf8") from error
 
 

@@ -6,17 +6,13 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from chancery.client.command.findings import Finding, finding
+from chancery.client.command.given_settings import examine_given
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json
-from chancery.client.command.settings import (
-    CommandSettings,
-    load_settings,
-    operator_token,
-    server_url,
-)
+from chancery.client.command.service_settings import read_all
+from chancery.client.command.settings import CommandSettings, operator_token, server_url
 from chancery.client.errors import ProblemError
 from chancery.client.http import connect
 from chancery.embedded import nats, postgres
@@ -27,19 +23,15 @@ from chancery.kernel.errors import ChanceryError
 FREE_BYTES_MIN = 1024 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
-
-    name: str
-    is_well: bool
-    detail: str
-
-
 async def run_doctor(data_dir: Path | None, *, as_json: bool) -> int:
     """Print the findings; 1 when one needs something done."""
-    settings = load_settings()
-    findings = await examine(settings, data_dir or settings.data_dir)
+    loaded, wrong = read_all()
+    findings = [
+        Finding(each.field or "settings", is_well=False, detail=each.detail) for each in wrong
+    ]
+    settings = loaded.get("command")
+    if isinstance(settings, CommandSettings):
+        findings += await examine(settings, data_dir or settings.data_dir)
     if as_json:
         tell_json(
             [{"name": each.name, "ok": each.is_well, "detail": each.detail} for each in findings]
@@ -54,30 +46,24 @@ async def examine(settings: CommandSettings, folder: Path) -> list[Finding]:
     """Return what was found; a running system is recognised by its folder being in use."""
     findings = [
         Finding("python", is_well=True, detail=sys.version.partition(" ")[0]),
-        _finding("nats-server", lambda: str(nats.find_program())),
-        _finding("postgres", lambda: str(postgres.find_programs())),
+        finding("nats-server", lambda: str(nats.find_program())),
+        finding("postgres", lambda: str(postgres.find_programs())),
         _space(folder),
+        *await examine_given(settings),
     ]
     running = await asyncio.to_thread(_is_running, folder)
     if running is None:
         port = settings.http_port
-        findings.append(_finding("port", lambda: _port(port)))
+        findings.append(finding("port", lambda: _port(port)))
         findings.append(Finding("system", is_well=True, detail=f"not running on {folder}"))
-        return findings
+        return findings if settings.url is None else [*findings, await _answers(settings.url)]
     findings.append(running)
     if running.is_well:
-        findings.append(_finding("operator token", lambda: _token(folder)))
+        findings.append(finding("operator token", lambda: _token(folder)))
         findings.append(
             await _answers(server_url(settings.model_copy(update={"data_dir": folder})))
         )
     return findings
-
-
-def _finding(name: str, look: Callable[[], str]) -> Finding:
-    try:
-        return Finding(name, is_well=True, detail=look())
-    except ChanceryError as error:
-        return Finding(name, is_well=False, detail=error.detail)
 
 
 def _port(port: int) -> str:

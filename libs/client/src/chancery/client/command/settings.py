@@ -51,10 +51,17 @@ def load_settings() -> CommandSettings:
     try:
         return CommandSettings()
     except ValidationError as error:
-        first = error.errors()[0]
-        name = f"CHANCERY_{first['loc'][0]}".upper()
-        message = f"{name} does not hold what it should: {first['msg'].lower()}"
-        raise InvalidSetting(message, field=name) from error
+        raise invalid_settings(error)[0] from error
+
+
+def invalid_settings(error: ValidationError) -> list[InvalidSetting]:
+    """Return a refusal for each variable that does not fit, without what it holds."""
+    found: list[InvalidSetting] = []
+    for each in error.errors(include_input=False):
+        name = f"CHANCERY_{each['loc'][0]}".upper()
+        message = f"{name} does not hold what it should: {each['msg'].lower()}"
+        found.append(InvalidSetting(message, field=name))
+    return found
 
 
 def server_url(settings: CommandSettings, given: str | None = None) -> str:
