@@ -87,6 +87,6 @@ def _damage(folder: Path, first: tuple[str, str, str], second: tuple[str, str, s
     assert told(["fsck", "--run", first[0]], folder)[0] == 0
 
 
-def test_a_run_that_has_no_release_is_told_as_wrong_usage(system: System) -> None:
+def test_a_run_that_has_no_release_is_refused_as_not_found(system: System) -> None:
     code, found = told(["fsck", "--run", "nobody-asked"], system.folder)
-    assert (code, found["error"]["code"]) == (2, "not_found")
+    assert (code, found["error"]["code"]) == (1, "not_found")

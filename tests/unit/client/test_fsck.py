@@ -55,7 +55,7 @@ async def examined(
         ((FINDING, DONE), 1),
         ((FINDING, LEFT, DONE), 1),
         ((LEFT, DONE), 4),
-        ((FAILED,), 2),
+        ((FAILED,), 1),
         ((AWAY,), 3),
         ((FINDING, AWAY), 3),
         ((), 3),

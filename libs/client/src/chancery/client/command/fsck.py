@@ -20,7 +20,6 @@ from chancery.client.command.output import (
     EXIT_DONE,
     EXIT_REFUSED,
     EXIT_UNCHECKABLE,
-    WrongUsage,
     error_document,
     exit_code,
     tell,
@@ -151,8 +150,8 @@ async def _waiting(bus: Connection, service: Service) -> int | None:
 
 
 def _failure(line: Mapping[str, Json]) -> ChanceryError:
-    is_named_wrong = line["code"] == NotFound.code
-    error = (WrongUsage if is_named_wrong else Unavailable)(str(line["detail"]))
+    is_absent = line["code"] == NotFound.code
+    error = (NotFound if is_absent else Unavailable)(str(line["detail"]))
     error.code = str(line["code"])
     return error
 
