@@ -221,14 +221,23 @@ class Items:
         return (await self._call("PUT", f"{item_id}/drafts/{draft_id}", sent)).read(SavedDraft)
 
     async def publish(
-        self, item_id: str, saved: SavedDraft, evidence: Sequence[Evidence] = ()
+        self,
+        item_id: str,
+        saved: SavedDraft,
+        evidence: Sequence[Evidence] = (),
+        *,
+        restore: bool = False,
     ) -> PublishedVersion:
-        """Publish exactly what was saved, on exactly this evidence."""
+        """Publish exactly what was saved, on exactly this evidence.
+
+        A withdrawn item serves again only when `restore` asks for that.
+        """
         body: dict[str, Json] = {
             "content_sha256": saved.content_sha256,
             "evidence": [each.body() for each in evidence],
         }
-        path = f"{item_id}/drafts/{saved.draft_id}/publish"
+        query = "?restore=true" if restore else ""
+        path = f"{item_id}/drafts/{saved.draft_id}/publish{query}"
         return (await self._call("POST", path, Sent(json=body))).read(PublishedVersion)
 
     async def all(self) -> tuple[ItemSummary, ...]:

@@ -56,40 +56,51 @@ Kind = Literal["sources", "datasets", "items"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """How a dataset is declared: what it is called, its measures, and who may see what of it."""
+    """How a dataset is declared: what it is called, its measures, and who may see what of it.
+
+    None keeps what a declared dataset has, an empty part removes it.
+    """
 
     title: str
-    visibility: Visibility = "workspace"
-    measures: Sequence[Measure] = ()
-    columns: Mapping[str, ColumnPolicy] = field(default_factory=dict[str, ColumnPolicy])
-    row_filters: Sequence[RowFilter] = ()
+    visibility: Visibility | None = None
+    measures: Sequence[Measure] | None = None
+    columns: Mapping[str, ColumnPolicy] | None = None
+    row_filters: Sequence[RowFilter] | None = None
 
     def body(self) -> dict[str, Json]:
         """Return the JSON body of the declaration."""
-        return {
-            "title": self.title,
-            "visibility": self.visibility,
-            "measures": [item.model_dump(mode="json") for item in self.measures],
-            "columns": {name: each.model_dump(mode="json") for name, each in self.columns.items()},
-            "row_filters": [item.model_dump(mode="json") for item in self.row_filters],
-        }
+        body: dict[str, Json] = {"title": self.title}
+        if self.visibility is not None:
+            body["visibility"] = self.visibility
+        if self.columns is not None:
+            columns = self.columns.items()
+            body["columns"] = {name: each.model_dump(mode="json") for name, each in columns}
+        for name, parts in (("measures", self.measures), ("row_filters", self.row_filters)):
+            if parts is not None:
+                body[name] = [each.model_dump(mode="json") for each in parts]
+        return body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A document among many; `title` is for a new source, `visibility` None keeps what it has."""
+    """A document among many; `title` is for a new source, `visibility` None keeps what it has.
+
+    A withdrawn source serves again only when `restore` asks for that.
+    """
 
     source_id: str
     data: bytes = field(repr=False)
     media_type: str
     title: str | None = None
     visibility: Visibility | None = None
+    restore: bool = False
 
     def body(self) -> dict[str, Json]:
         """Return the JSON body; text as it is, other bytes as base64."""
         body: dict[str, Json] = {"source_id": self.source_id, "media_type": self.media_type}
         body |= {} if self.title is None else {"title": self.title}
         body |= {} if self.visibility is None else {"visibility": self.visibility}
+        body |= {"restore": True} if self.restore else {}
         try:
             text = self.data.decode()
         except UnicodeDecodeError:
@@ -141,12 +152,13 @@ class Workspace:
         source_id: str,
         title: str,
         *,
-        visibility: Visibility = "workspace",
+        visibility: Visibility | None = None,
         authority: Standing | None = None,
         date: str | None = None,
     ) -> Done:
-        """Declare a document source, or declare it again."""
-        body: dict[str, Json] = {"title": title, "visibility": visibility}
+        """Declare a document source, or declare it again: None keeps what it has."""
+        body: dict[str, Json] = {"title": title}
+        body |= {} if visibility is None else {"visibility": visibility}
         body |= {} if authority is None else {"authority": authority}
         body |= {} if date is None else {"date": date}
         return (await self._put(f"sources/{source_id}", body)).read(Done)
@@ -166,13 +178,16 @@ class Workspace:
         media_type: str,
         *,
         idempotency_key: str | None = None,
+        restore: bool = False,
     ) -> Revision:
         """Publish the next revision; unchanged content returns the one that already serves.
 
-        A path is read while it is sent.
+        A path is read while it is sent. A withdrawn source serves again only when `restore` asks
+        for that.
         """
         sent = Sent(content=data, media_type=media_type, idempotency_key=idempotency_key)
-        return (await self._call("POST", f"sources/{source_id}/revisions", sent)).read(Revision)
+        path = f"sources/{source_id}/revisions{'?restore=true' if restore else ''}"
+        return (await self._call("POST", path, sent)).read(Revision)
 
     async def publish_all(self, documents: Sequence[Document]) -> tuple[BulkPublished, ...]:
         """Publish up to 250 documents at once, each to another source, which is made when new.
@@ -264,7 +279,7 @@ class Workspace:
         return (await self._call("POST", f"sources/{source_id}/restore")).read(Done)
 
     async def declare_dataset(self, dataset_id: str, table: Table) -> Done:
-        """Declare a dataset, or replace its declaration."""
+        """Declare a dataset, or declare it again."""
         return (await self._put(f"datasets/{dataset_id}", table.body())).read(Done)
 
     async def dataset(self, dataset_id: str) -> Resource:
@@ -278,14 +293,17 @@ class Workspace:
         media_type: str = "text/csv",
         *,
         append: bool = False,
+        restore: bool = False,
     ) -> Snapshot:
         """Publish the next snapshot; its state is `ready` once it can be queried.
 
-        A path is read while it is sent; `append` puts the rows of a CSV file below those that
-        serve.
+        A path is read while it is sent; `append` puts the rows of a CSV file below those of the
+        newest snapshot. A withdrawn dataset serves again only when `restore` asks for that.
         """
         sent = Sent(content=data, media_type=media_type)
-        path = f"datasets/{dataset_id}/snapshots{'?mode=append' if append else ''}"
+        options = {"mode=append": append, "restore=true": restore}
+        query = "&".join(name for name, is_asked in options.items() if is_asked)
+        path = f"datasets/{dataset_id}/snapshots{'?' if query else ''}{query}"
         return (await self._call("POST", path, sent)).read(Snapshot)
 
     async def snapshot(self, dataset_id: str, number: int) -> Pinned:

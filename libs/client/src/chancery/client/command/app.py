@@ -134,12 +134,15 @@ def publish(
     restricted: Annotated[
         bool, typer.Option("--restricted", help="The same as --visibility restricted.")
     ] = False,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Let what was withdrawn serve again.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Publish files and wait until they can be asked about.
 
-    Exits with 1 when a file could not be published; the others are. Calls CHANCERY_URL as
-    CHANCERY_TOKEN; without them this machine, as its operator.
+    Exits with 1 when a file could not be published, as to a withdrawn source; the others are. Calls
+    CHANCERY_URL as CHANCERY_TOKEN; without them this machine, as its operator.
     """
     from chancery.client.command.declaring import Wanted
     from chancery.client.command.publish import run_publish
@@ -147,7 +150,7 @@ def publish(
     if restricted and visibility not in {None, "restricted"}:
         message = "--restricted and --visibility say different things"
         raise typer.BadParameter(message, param_hint="--visibility")
-    wanted = Wanted(title, "restricted" if restricted else visibility)
+    wanted = Wanted(title, "restricted" if restricted else visibility, restore)
     with speaking(as_json=as_json):
         raise typer.Exit(asyncio.run(run_publish(path, workspace, wanted, as_json=as_json)))
 

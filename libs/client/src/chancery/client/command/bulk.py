@@ -12,13 +12,13 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from chancery.client.command.declaring import Wanted
 from chancery.client.command.items import Item, check_item
 from chancery.client.command.outcomes import NotIndexed, Published
 from chancery.client.command.output import EXIT_UNAVAILABLE, exit_code
 from chancery.client.errors import StillOpen
 from chancery.client.replies import BulkPublished, Resource, Status
 from chancery.client.workspace import Document, Workspace
-from chancery.events.authority import Visibility
 from chancery.kernel.errors import ChanceryError, Rejected
 
 BATCH_DOCUMENTS: Final = 100
@@ -49,7 +49,7 @@ class Bulk:
     """
 
     workspace: Workspace
-    visibility: Visibility | None
+    wanted: Wanted
     known: Mapping[str, Resource]
     bytes_max: int
     heard: Callable[[Published], None]
@@ -109,7 +109,8 @@ class Bulk:
             data=data,
             media_type=item.media_type,
             title=item.title,
-            visibility=self.visibility,
+            visibility=self.wanted.visibility,
+            restore=self.wanted.restore,
         )
 
     async def _send(self, batch: Sequence[tuple[Item, Document]]) -> None:

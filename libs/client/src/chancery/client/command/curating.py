@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -70,8 +71,16 @@ def chosen_evidence(written: Sequence[str] | None, *, is_none: bool) -> list[Evi
     return [] if is_none else [parse_evidence(each) for each in written] if written else None
 
 
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """Whether the draft is published too, and whether a withdrawn item is to serve again then."""
+
+    only_draft: bool = False
+    restore: bool = False
+
+
 async def publish_item(
-    workspace_id: str, item_id: str, wanted: NewVersion, *, only_draft: bool, as_json: bool
+    workspace_id: str, item_id: str, wanted: NewVersion, publishing: Publishing, *, as_json: bool
 ) -> None:
     """Save a draft, publish exactly it unless told not to, and wait for its view."""
     given_id(workspace_id, field="--workspace")
@@ -85,13 +94,13 @@ async def publish_item(
                 tell_progress(kept)
             draft = wanted.draft(item_id, before)
             saved = await items.save_draft(item_id, draft)
-        if only_draft:
+        if publishing.only_draft:
             if as_json:
                 tell_json(saved.model_dump(mode="json"))
             else:
                 tell(f"draft {saved.draft_id} of {item_id}: {saved.content_sha256}")
             return
-        published = await items.publish(item_id, saved, draft.evidence)
+        published = await items.publish(item_id, saved, draft.evidence, restore=publishing.restore)
         summary = await items.wait_until_ready(item_id)
     if as_json:
         tell_json({**published.model_dump(mode="json"), "state": summary.state})

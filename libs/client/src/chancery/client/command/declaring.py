@@ -11,21 +11,18 @@ from chancery.client.errors import ProblemError
 from chancery.client.replies import Resource
 from chancery.client.workspace import Table, Workspace
 from chancery.events.authority import Visibility
-from chancery.kernel.errors import Conflict
-
-
-class DeclaredOtherwise(Conflict):
-    """The dataset exists and is declared in another way than asked for."""
-
-    code = "declared_otherwise"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What was asked for by name; None keeps what there is."""
+    """What was asked for by name; None keeps what there is.
+
+    Something withdrawn serves again only when `restore` is asked for.
+    """
 
     title: str | None = None
     visibility: Visibility | None = None
+    restore: bool = False
 
     def differs_from(self, found: Resource) -> bool:
         """Tell whether something was asked for that `found` does not have."""
@@ -64,12 +61,9 @@ async def declare_source(workspace: Workspace, item: Item, wanted: Wanted) -> De
 
 
 async def declare_dataset(workspace: Workspace, item: Item, wanted: Wanted) -> Declared:
-    """Declare a new dataset; an existing one stays as it is.
+    """Declare a new dataset, or change of an existing one what was asked for by name.
 
-    Declaring it again takes its column policy and row filters, which nobody can read back.
-
-    Raises:
-        DeclaredOtherwise: when something else was asked for.
+    Its columns, row filters and measures stay as they are.
     """
     found = await _found(workspace.dataset(item.id))
     if found is None:
@@ -77,15 +71,11 @@ async def declare_dataset(workspace: Workspace, item: Item, wanted: Wanted) -> D
         table = Table(title=wanted.title or item.title, visibility=visibility)
         await workspace.declare_dataset(item.id, table)
         return Declared(visibility, None)
+    visibility = wanted.visibility or found.visibility
     if wanted.differs_from(found):
-        message = (
-            f"dataset {item.id} is “{found.title}” ({found.visibility}) and nothing was published; "
-            f"to change that, PUT its whole declaration to /v1/workspaces/{workspace.id}/datasets/"
-            f"{item.id}, then publish without the option; columns, row filters and measures that "
-            f"it leaves out are gone, and what they hid is open"
-        )
-        raise DeclaredOtherwise(message, field="visibility" if wanted.visibility else "title")
-    return Declared(found.visibility, found.visibility)
+        table = Table(title=wanted.title or found.title, visibility=visibility)
+        await workspace.declare_dataset(item.id, table)
+    return Declared(visibility, found.visibility)
 
 
 async def _found(asked: Awaitable[Resource]) -> Resource | None:

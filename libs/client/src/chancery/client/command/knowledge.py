@@ -55,27 +55,30 @@ def item_publish(
         Visibility | None, typer.Option(help="Who may read it (an item keeps what it has).")
     ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Only save a draft.")] = False,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Let it serve again when it was withdrawn.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Save a draft of an item and publish exactly that; with --draft, only save it.
 
     What is left out stays as the newest version has it.
     """
-    from chancery.client.command.curating import chosen_evidence, publish_item, read_text
+    from chancery.client.command import curating
     from chancery.client.command.versions import NewVersion
 
     with speaking(as_json=as_json):
         wanted = NewVersion(
-            evidence=chosen_evidence(evidence, is_none=no_evidence),
-            text=read_text(path),
+            evidence=curating.chosen_evidence(evidence, is_none=no_evidence),
+            text=curating.read_text(path),
             title=title,
             kind=kind,
             domain=domain,
             tags=() if no_tags else tag or None,
             visibility=visibility,
         )
-        publishing = publish_item(workspace, item_id, wanted, only_draft=draft, as_json=as_json)
-        asyncio.run(publishing)
+        how = curating.Publishing(only_draft=draft, restore=restore)
+        asyncio.run(curating.publish_item(workspace, item_id, wanted, how, as_json=as_json))
 
 
 @item.command("list")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from chancery.client.command.file_ids import readable
 from chancery.client.command.items import Item
 from chancery.client.command.output import EXIT_DONE, error_document, exit_code
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import ChanceryError, Rejected
+
+WITHDRAWN: Final = "withdrawn"
+"""The code of what is refused since it was withdrawn."""
 
 
 class NotIndexed(Rejected):
@@ -36,13 +40,14 @@ class Published:
 class Summary:
     """How many files there were, and how they ended; `unchanged` ones served their content before.
 
-    The rest was not finished.
+    Of the failed ones `withdrawn` are so; the rest of all was not finished.
     """
 
     files: int
     ready: int
     failed: int
     unchanged: int
+    withdrawn: int = 0
 
     def to_json(self) -> dict[str, Json]:
         """Return the counts as a JSON object."""
@@ -51,6 +56,7 @@ class Summary:
             "ready": self.ready,
             "failed": self.failed,
             "unchanged": self.unchanged,
+            "withdrawn": self.withdrawn,
         }
 
     def sentence(self) -> str:
@@ -59,8 +65,13 @@ class Summary:
         left = f", {unfinished} not finished" if unfinished else ""
         return (
             f"{self.files} files: {self.ready} ready ({self.unchanged} unchanged), "
-            f"{self.failed} failed{left}"
+            f"{self.failed} failed{self._kept_away()}{left}"
         )
+
+    def _kept_away(self) -> str:
+        if not self.withdrawn:
+            return ""
+        return f" ({self.withdrawn} withdrawn; with --restore they serve again)"
 
 
 def summary(files: int, outcomes: Iterable[Published]) -> Summary:
@@ -68,7 +79,8 @@ def summary(files: int, outcomes: Iterable[Published]) -> Summary:
     ended = list(outcomes)
     good = [each for each in ended if each.error is None]
     unchanged = sum(each.told.get("changed") is False for each in good)
-    return Summary(files, len(good), len(ended) - len(good), unchanged)
+    withdrawn = sum(each.error is not None and each.error.code == WITHDRAWN for each in ended)
+    return Summary(files, len(good), len(ended) - len(good), unchanged, withdrawn)
 
 
 def exit_code_of(outcomes: Iterable[Published]) -> int:

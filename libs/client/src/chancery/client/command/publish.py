@@ -126,9 +126,7 @@ class Batch:
         slots = asyncio.Semaphore(AT_ONCE_MAX)
         async with asyncio.TaskGroup() as group:
             if together:
-                bulk = Bulk(
-                    self.workspace, self.wanted.visibility, known or {}, self.bytes_max, self._hear
-                )
+                bulk = Bulk(self.workspace, self.wanted, known or {}, self.bytes_max, self._hear)
                 group.create_task(bulk.publish(together))
             for item in others:
                 group.create_task(self._one(item, slots))
@@ -164,7 +162,9 @@ class Batch:
         await (self._table if item.is_table else self._document)(item, data, told)
 
     async def _document(self, item: Item, data: bytes, told: dict[str, Json]) -> None:
-        revision = await self.workspace.publish(item.id, data, item.media_type)
+        revision = await self.workspace.publish(
+            item.id, data, item.media_type, restore=self.wanted.restore
+        )
         told["revision"], told["changed"] = revision.revision, revision.changed
         told["state"] = revision.state
         status = await self.workspace.wait_until_ready(item.id, revision.revision)
@@ -174,7 +174,7 @@ class Batch:
             raise failure
 
     async def _table(self, item: Item, data: bytes, told: dict[str, Json]) -> None:
-        snapshot = await self.workspace.publish_snapshot(item.id, data)
+        snapshot = await self.workspace.publish_snapshot(item.id, data, restore=self.wanted.restore)
         told["snapshot"], told["changed"] = snapshot.snapshot, snapshot.changed
         told["state"] = snapshot.state
 
