@@ -104,7 +104,9 @@ def tell_error(error: ChanceryError, *, as_json: bool, about: str | None = None)
         return
     named = f"{about}: " if about else ""
     detail = _detail(error)
-    field = f"{error.field}: " if error.field and error.field not in detail else ""
+    # A caller of the command sends no header: the sentence names the setting instead.
+    is_told = error.field is None or error.field in detail or error.field == "Authorization"
+    field = "" if is_told else f"{error.field}: "
     trace_id = error.trace_id if isinstance(error, ProblemError) else None
     trace = f" (trace {trace_id})" if trace_id else ""
     tell_progress(f"chancery: {named}{field}{detail}{trace}")
