@@ -297,7 +297,16 @@ async def test_why_a_snapshot_failed_is_told_to_who_may_publish(world: World) ->
     )
     shown = await send(world.publisher, "GET", f"{path}/1")
     told = await send(world.reader, "GET", f"{path}/1")
+    asking = f"/v1/workspaces/{world.id}/search"
+    found = await send(world.reader, "POST", asking, json={"query": "pay", "k": 3})
+    answers = [
+        await world.ask("What is the total amount?", client)
+        for client in (world.reader, world.publisher)
+    ]
 
+    assert "'reasons': {'not_recorded': 1}" in repr(answers[0])
+    assert "'reasons': {'policy_column_missing': 1}" in repr(answers[1])
+    assert "policy_column_missing" not in found.text + repr(answers[0])
     assert (refused.status_code, refused.json()["code"]) == (422, "policy_column_missing")
     assert (shown.json()["state"], shown.json()["reason"]) == ("failed", "policy_column_missing")
     assert (told.json()["state"], told.json()["reason"]) == ("failed", None)

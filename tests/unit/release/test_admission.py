@@ -31,7 +31,8 @@ from chancery.authority.states import (
     TenantState,
     WorkspaceState,
 )
-from chancery.events.authority import ColumnPolicy, Measure, RowFilter, Standing
+from chancery.events.authority import ColumnPolicy, Measure, Role, RowFilter, Standing
+from chancery.events.queries import IndexState
 from chancery.events.run import Bounds, Filters
 from chancery.evidence.coverage import coverage
 from chancery.evidence.scope import SCOPE_ENTRIES_MAX
@@ -257,15 +258,16 @@ def test_a_filter_only_narrows(
         assert (f"s{number}" in narrowed) == is_wanted
 
 
+DATASET = DatasetState(
+    workspace_id="w", dataset_id="d", title="D", visibility="workspace", declarer="bert"
+)
+
+
 @pytest.mark.req("CR-11")
 def test_what_is_no_document_passes_no_filter() -> None:
-    dataset = DatasetState(
-        workspace_id="w", dataset_id="d", title="D", visibility="workspace", declarer="bert"
-    )
-
-    assert passes(Filters(), dataset)
-    assert not passes(Filters(authority=("reference",)), dataset)
-    assert not passes(Filters(date_from="2024-01-01"), dataset)
+    assert passes(Filters(), DATASET)
+    assert not passes(Filters(authority=("reference",)), DATASET)
+    assert not passes(Filters(date_from="2024-01-01"), DATASET)
 
 
 def _dated(name: str, authority: Standing, day: str | None) -> Resource:
@@ -290,6 +292,32 @@ def test_reasons_are_told_of_what_the_caller_may_read_and_of_nothing_else() -> N
     assert [each.reason for each in admitted.entries] == [None, "encrypted"]
     assert coverage(admitted.entries, index_position=9, unconfirmed=()).reasons == {"encrypted": 1}
     assert [each.reason for each in found] == [None, "encrypted", None]
+
+
+@pytest.mark.req("CL-2", "KO-9")
+@pytest.mark.parametrize("state", ["failed", "unavailable"])
+@pytest.mark.parametrize(
+    ("role", "told"), [("reader", "not_recorded"), ("publisher", "policy_column_missing")]
+)
+def test_only_a_publisher_learns_from_coverage_why_a_dataset_is_missing(
+    role: Role, told: str, state: IndexState
+) -> None:
+    why = "policy_column_missing"
+    failed = replace(READY, state=state, reason=why, field="columns", ready=None)
+    dataset = replace(DATASET, revisions=(Revision(SHA, "text/csv", 3),))
+    resource = Resource(dataset_ref("w", "d"), dataset, frozen=False, entry=failed)
+    credentials = {"c": Credential(SHA)}
+    asker = PrincipalState(credentials=credentials, memberships={"w": role})
+    few = replace(QUESTION, bounds=Bounds(min_sources=2))
+
+    admitted = admit(QUESTION, snapshot({"principal": asker}), [resource])
+    refused = admit(few, snapshot({"principal": asker}), [resource])
+
+    assert isinstance(admitted, Admitted)
+    assert isinstance(refused, NotAdmitted)
+    for entries in (admitted.entries, refused.entries):
+        assert coverage(entries, index_position=9, unconfirmed=()).reasons == {told: 1}
+        assert (why in repr(entries)) == (role == "publisher")
 
 
 @pytest.mark.req("CL-1")

@@ -22,7 +22,7 @@ NOT_CONFIRMED: Final = "not_confirmed"
 """Why a pin is pending that is ready, but not known to be in the index that was searched."""
 
 NOT_RECORDED: Final = "not_recorded"
-"""Why a pin failed or is unavailable of which no more was written down."""
+"""Why a pin failed or is unavailable of which no more was written down, or may be told."""
 
 Reason = Annotated[str, StringConstraints(pattern=REASON_PATTERN)]
 """A stable code, never text of a file and never an id."""

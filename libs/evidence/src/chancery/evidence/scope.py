@@ -28,7 +28,8 @@ class ScopeEntry(Record):
     """One eligible revision with its pinned hashes; null extraction means not ready.
 
     `state` is the index state that release knew at admission, `index_sequence` its position on
-    INDEX (0 when it knew none), `reason` why it failed or is unavailable. `hidden_measures` rest on
+    INDEX (0 when it knew none), `reason` why it failed or is unavailable (null when the
+    asker may not be told: a dataset's, for who only reads). `hidden_measures` rest on
     hidden columns: for the run there are none of these names, neither to be found nor to be chosen
     (left out of the bytes when empty). `pin` is of an item, whose `revision` is the number of its
     version.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from chancery.authority.access import ColumnView, column_view, role_in
+from chancery.authority.access import ColumnView, column_view, has_right, role_in
 from chancery.authority.names import AggregateRef, principal_ref
 from chancery.authority.pin_reasons import Case, pin_reason
 from chancery.authority.release import Pinned, ReleaseRequest, Root
@@ -107,7 +107,7 @@ def scope_entry(snapshot: Snapshot, principal_id: str, resource: Resource) -> Sc
         manifest_sha256=None if pinned is None else pinned.manifest_sha256,
         state=index_state(entry),
         index_sequence=0 if entry is None else entry.sequence,
-        reason=missing_reason(entry),
+        reason=missing_reason(entry) if _knows_why(snapshot, principal_id, state) else None,
         hidden_columns=() if view is None else view.hidden,
         row_filters=() if view is None else view.row_filters,
         hidden_measures=() if view is None else view.hidden_measures,
@@ -130,6 +130,21 @@ def missing_reason(entry: IndexEntry | None) -> str | None:
     if entry is None or entry.state not in {"failed", "unavailable"}:
         return None
     return entry.reason
+
+
+def knows_why(principal: PrincipalState | None, state: Usable) -> bool:
+    """Tell whether the principal may be told why a revision failed or is unavailable.
+
+    Why a table could not be made can tell of columns, rules and rows that a reader does not see.
+    """
+    if not isinstance(state, DatasetState):
+        return True
+    role = None if principal is None else role_in(principal, state.workspace_id)
+    return has_right(role, "publisher")
+
+
+def _knows_why(snapshot: Snapshot, principal_id: str, state: Usable) -> bool:
+    return knows_why(snapshot.typed(principal_ref(principal_id), PrincipalState), state)
 
 
 def column_view_of(snapshot: Snapshot, principal_id: str, state: Usable) -> ColumnView | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chancery.authority.access import ColumnView, column_view, has_right, role_in
+from chancery.authority.access import ColumnView, column_view, role_in
 from chancery.authority.names import policy_ref, principal_ref, workspace_ref
 from chancery.authority.policies import effective_policy, policy_hash
 from chancery.authority.states import DatasetState, ItemState, PrincipalState, SourceState
@@ -22,7 +22,7 @@ from chancery.events.queries import (
     WhoAmI,
 )
 from chancery.events.requests import Request
-from chancery.release.domain.entries import Resource
+from chancery.release.domain.entries import Resource, Usable, knows_why
 from chancery.release.domain.views import pinned_revision, resource_view
 from chancery.release.handlers.gate import Gate, Visitor, not_found, policy_in, require_member
 from chancery.release.handlers.reading import Reading, readable_versions
@@ -71,12 +71,7 @@ class Questions:
             entry = await self.reader.index_entry(request.caller.tenant, resource.ref, revision)
         view = _view_of(visitor, resource)
         pinned = pinned_revision(resource.ref, state, revision, entry=entry, view=view)
-        if not isinstance(state, DatasetState) or pinned.state != "failed":
-            return pinned
-        if has_right(role_in(visitor.principal, state.workspace_id), "publisher"):
-            return pinned
-        # Why a table could not be made can tell of columns and rules that a reader does not see.
-        return pinned.model_copy(update={"reason": None, "field": None})
+        return _as_told(visitor, state, pinned)
 
     async def _require_evidence(
         self, visitor: Visitor, resource: Resource, item: ItemState, version: int
@@ -115,9 +110,8 @@ class Questions:
             view = _view_of(visitor, each)
             if state is None or state.serving is None or view is None:
                 continue
-            pins.append(
-                pinned_revision(each.ref, state, state.serving, entry=each.entry, view=view)
-            )
+            pin = pinned_revision(each.ref, state, state.serving, entry=each.entry, view=view)
+            pins.append(_as_told(visitor, state, pin))
         return DatasetScope(sequence=visitor.snapshot.checkpoint, datasets=tuple(pins))
 
     async def credential(self, request: Request[OfCredential]) -> CredentialView:
@@ -159,6 +153,14 @@ class Questions:
         visitor = await self.gate.enter(request.caller, refs)
         require_member(visitor, workspace_id)
         return visitor
+
+
+def _as_told(visitor: Visitor, state: Usable, pinned: PinnedRevision) -> PinnedRevision:
+    """Leave out why it failed or is unavailable for whoever may not be told."""
+    is_missing = pinned.state in {"failed", "unavailable"}
+    if not is_missing or knows_why(visitor.principal, state):
+        return pinned
+    return pinned.model_copy(update={"reason": None, "field": None})
 
 
 def _view_of(visitor: Visitor, resource: Resource) -> ColumnView | None:
