@@ -82,8 +82,9 @@ def xlsx_file(
     *,
     styles: str | None = None,
     properties: str = "",
+    columns: str = "",
 ) -> bytes:
-    """Return a workbook with the XML of the rows of each sheet.
+    """Return a workbook with the XML of the rows of each sheet, and of what stands before them.
 
     Style 1 is a date, unless `styles` is the XML of other ones.
     """
@@ -108,7 +109,7 @@ def xlsx_file(
     }
     for number, rows in enumerate(sheets.values(), start=1):
         files[f"xl/sheet{number}.xml"] = (
-            f'<worksheet xmlns="{_SHEET}"><sheetData>{rows}</sheetData></worksheet>'
+            f'<worksheet xmlns="{_SHEET}">{columns}<sheetData>{rows}</sheetData></worksheet>'
         )
     return zip_file(files)
 

@@ -13,6 +13,7 @@ from chancery.tabular.engine import Engine
 from chancery.tabular.names import COLUMNS_MAX, check_names
 from chancery.tabular.parquet import convert_parquet
 from chancery.tabular.workbook import read_workbook
+from tests.unit.extract.files import xlsx_file
 from tests.unit.tabular import workbooks
 
 MANY = [f"c{number}" for number in range(COLUMNS_MAX + 1)]
@@ -93,3 +94,17 @@ def test_a_workbook_beyond_a_bound_is_refused_by_its_code(
         read_workbook(SHEET)
 
     assert refused.value.code == code
+
+
+def test_a_table_has_the_hidden_rows_and_columns_of_its_sheet_too() -> None:
+    """Datasets are typed from whole sheets; documents leave out what nobody sees."""
+    hidden = xlsx_file(
+        {"S": '<row r="1"><c r="A1" t="str"><v>a</v></c><c r="B1" t="str"><v>b</v></c></row>'
+              '<row r="2" hidden="1"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>'},
+        hidden=["S"],
+        columns='<cols><col min="2" max="2" hidden="1"/></cols>',
+    )  # fmt: skip
+
+    table = read_workbook(hidden)
+
+    assert (table.columns, table.rows) == (("a", "b"), [["1", "2"]])

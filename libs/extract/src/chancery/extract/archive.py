@@ -65,6 +65,10 @@ class Package:
         """Tell whether there is a part `name`."""
         return name in self._zip.NameToInfo
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all parts."""
+        return tuple(self._zip.NameToInfo)
+
     def parse(self, name: str, parser: expat.XMLParserType) -> None:
         """Parse the part `name`, which exists, holding little of it at a time.
 

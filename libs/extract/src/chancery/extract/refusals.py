@@ -21,6 +21,8 @@ TEXTS: Final[Mapping[str, str]] = {
     "forbidden_markup": "the document declares a document type, which its format does not have",
     "too_many_pages": "the document has more pages than may be read; publish it in pieces",
     "too_many_cells": "the workbook has more cells than a document may; publish it as a dataset",
+    "ambiguous_sheet": "the workbook hides rows or columns of a sheet, and it is not sure which"
+    " cells they are; save it anew with a spreadsheet program and publish that",
     "text_too_long": "the document has more text than may be read; publish it in pieces",
     "timeout": "reading the document took too long",
     "resources": "reading the document took too much memory",

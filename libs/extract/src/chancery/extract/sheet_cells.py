@@ -1,39 +1,23 @@
-"""The cells of a sheet and the styles that they name.
+"""The cells of a sheet: the styles that they name, and whether anybody sees them.
 
 Cells are placed as the reader of their values places them. Where the two might read a sheet
-differently, none of its cells has a style, so that no value is shown by the format of another.
+differently, none of its cells has a style, so that no value is shown by the format of another; when
+such a sheet hides a row or column it is refused, as nobody knows what of it is to be left out.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from chancery.extract.number_formats import PLAIN, NumberFormat
-from chancery.extract.styles import SHEET_NAMESPACES
+from chancery.extract.number_formats import NumberFormat
+from chancery.extract.refusals import refusal
+from chancery.extract.sheet_hiding import Hiding
+from chancery.extract.sheet_places import COLUMNS_MAX, column_number, names, place, row_number
 
 if TYPE_CHECKING:
     from xml.parsers import expat
-
-COLUMNS_MAX: Final = 16_384
-ROWS_MAX: Final = 1_048_576
-_COLUMN: Final = re.compile(r"[A-Z]{1,3}")
-_ROW_NUMBER: Final = re.compile(r"[0-9]{1,7}")
-_LETTERS: Final = 26
-
-
-def place(row: int, column: int) -> int:
-    """Return the number of a cell of a sheet; rows and columns begin with 0."""
-    return row * COLUMNS_MAX + column
-
-
-def names(local: str) -> frozenset[str]:
-    """Return what a parser calls the elements of workbooks of this name."""
-    return frozenset(f"{namespace} {local}" for namespace in SHEET_NAMESPACES)
-
 
 _DATA, _ROW, _CELL, _VALUE = map(names, ("sheetData", "row", "c", "v"))
 
@@ -55,12 +39,14 @@ class SheetCells:
         self._is_regular = True
         self._filled = filled
         self._unsigned = {each for each, value in filled.items() if isinstance(value, dt.time)}
+        self._negative: set[int] = set()
+        self._hiding = Hiding()
         self._format_of = format_of
         self._has_data = False
         self._row = self._next_row = self._next_column = 0
         self._row_name = "1"
         self._place = -1
-        self._is_value = False
+        self._value: str | None = None
         self._parser = parser
         parser.StartElementHandler = self._start
         if self._unsigned:
@@ -70,25 +56,56 @@ class SheetCells:
         """Return the formats of the filled cells, by their places."""
         return self._found if self._is_regular else {}
 
+    def unseen(self) -> frozenset[int]:
+        """Return the places of the filled cells that a reader of the sheet sees nothing of.
+
+        Negative numbers in a format of time are among them: they show no value, and were read as
+        some time of day.
+
+        Raises:
+            UnreadableDocument: code `ambiguous_sheet` when something is hidden and it is not sure
+                what.
+        """
+        if not (
+            self._is_regular and self._hiding.is_known and len(self._found) == len(self._filled)
+        ):
+            if self._hiding.hides_anything() or not self._hiding.is_known:
+                raise refusal("ambiguous_sheet")
+            return frozenset(self._unsigned) if self._negative else frozenset()
+        if not self._hiding.hides_anything():
+            return frozenset(self._negative)
+        return frozenset(filter(self._hiding.hides, self._filled)) | self._negative
+
+    def give_up(self) -> None:
+        """Place no cell from now on, and look only whether anything is hidden."""
+        self._is_regular = False
+        self._parser.StartElementHandler = self._look
+
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag in _CELL:
             self._cell(attributes)
         elif tag in _VALUE:
-            self._is_value = True
+            self._value = ""
         elif tag in _ROW:
             self._begin_row(attributes.get("r"))
+            self._hiding.look(tag, attributes, self._row)
         elif tag in _DATA:
             if self._has_data:
-                self._give_up()
+                self.give_up()
             self._has_data = True
+        else:
+            self._hiding.look(tag, attributes)
+
+    def _look(self, tag: str, attributes: dict[str, str]) -> None:
+        self._value = "" if tag in _VALUE else None
+        self._hiding.look(tag, attributes)
 
     def _begin_row(self, number: str | None) -> None:
-        if number is None:
-            self._row = self._next_row
-        elif _ROW_NUMBER.fullmatch(number) and 0 < int(number) <= ROWS_MAX:
-            self._row = int(number) - 1
+        row = self._next_row if number is None else row_number(number)
+        if row is None:
+            self.give_up()
         else:
-            self._give_up()
+            self._row = row
         self._next_row, self._next_column = self._row + 1, 0
         self._row_name = str(self._next_row)
 
@@ -96,32 +113,21 @@ class SheetCells:
         reference = attributes.get("r")
         column = self._next_column
         if reference is not None:
-            column = _column_number(reference.removesuffix(self._row_name))
+            column = column_number(reference.removesuffix(self._row_name))
         if column is None or column == COLUMNS_MAX:
-            self._give_up()
+            self.give_up()
             return
         self._next_column = column + 1
         self._place = place(self._row, column)
-        self._is_value = False
+        self._value = None
         if self._place in self._filled:
             self._found[self._place] = self._format_of(attributes.get("s", "0"))
 
     def _characters(self, text: str) -> None:
-        """Give up the format of a negative number, which was read as some time of day."""
-        if self._is_value and self._place in self._unsigned and "-" in text:
-            self._found[self._place] = PLAIN
-
-    def _give_up(self) -> None:
-        self._is_regular = False
-        self._parser.StartElementHandler = None
-
-
-@cache
-def _column_number(letters: str) -> int | None:
-    """Return the number of a column, `A` is 0, `AB` is 27, or None when there is none."""
-    if not _COLUMN.fullmatch(letters):
-        return None
-    number = 0
-    for letter in letters:
-        number = number * _LETTERS + ord(letter) - ord("A") + 1
-    return number - 1 if number <= COLUMNS_MAX else None
+        """Note a negative number where a time of day was read."""
+        if self._value is None:
+            return
+        self._value += text
+        is_read_as_time = self._place in self._unsigned or not self._is_regular
+        if is_read_as_time and self._value.lstrip().startswith("-"):
+            self._negative.add(self._place)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chancery.extract.archive import Package, xml_parser
-from chancery.extract.number_formats import PLAIN, NumberFormat, number_format
-from chancery.extract.sheet_cells import SheetCells, names
+from chancery.extract.number_formats import PLAIN, NumberFormat, Value, number_format
+from chancery.extract.sheet_cells import SheetCells
+from chancery.extract.sheet_places import names
 from chancery.extract.styles import GENERAL, Styles
 
 _MAIN_PART: Final = "xl/workbook.xml"
@@ -23,14 +24,18 @@ _IDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SheetFormats:
-    """The formats of the cells of a sheet; those that have none of their own have `default`."""
+    """The formats of the cells of a sheet; those that have none of their own have `default`.
+
+    Nobody sees the cells at the places `unseen`.
+    """
 
     default: NumberFormat = PLAIN
     cells: Mapping[int, NumberFormat] = field(default_factory=dict[int, NumberFormat])
+    unseen: frozenset[int] = frozenset()
 
-    def at(self, where: int) -> NumberFormat:
-        """Return the format of the cell at a place."""
-        return self.cells.get(where, self.default)
+    def shown(self, where: int, value: Value) -> str | None:
+        """Return what is seen of the value at a place: `""` is nothing, None its plain form."""
+        return "" if where in self.unseen else self.cells.get(where, self.default).shown(value)
 
 
 class WorkbookFormats:
@@ -52,17 +57,35 @@ class WorkbookFormats:
         """Return the formats of the cells of a sheet; `filled` are their values by their places.
 
         Raises:
-            UnreadableDocument: when the sheet is not well-formed or declares a document type.
+            UnreadableDocument: when the sheet is not well-formed or declares a document type, or by
+                `ambiguous_sheet`, see `SheetCells`.
         """
         part = self._parts.get(name)
         if part is None or not self._package.has(part):
-            return SheetFormats()
+            return SheetFormats(unseen=self._unseen_in_some_part(filled))
+        cells = self._read_part(part, filled)
         if set(self._codes.values()) == {GENERAL}:
-            return SheetFormats(self._format("0"))
+            return SheetFormats(self._format("0"), unseen=cells.unseen())
+        return SheetFormats(cells=cells.formats(), unseen=cells.unseen())
+
+    def _unseen_in_some_part(self, filled: Mapping[int, object]) -> frozenset[int]:
+        """Return what is not seen of a sheet of which it is not sure which part it is."""
+        found = (
+            self._read_part(each, filled, is_placed=False).unseen()
+            for each in self._package.names()
+            if each.lower().endswith(".xml")
+        )
+        return frozenset[int]().union(*found)
+
+    def _read_part(
+        self, part: str, filled: Mapping[int, object], *, is_placed: bool = True
+    ) -> SheetCells:
         parser = xml_parser()
         cells = SheetCells(parser, filled, self._format)
+        if not is_placed:
+            cells.give_up()
         self._package.parse(part, parser)
-        return SheetFormats(cells=cells.formats())
+        return cells
 
     def _format(self, style: str) -> NumberFormat:
         code = self._codes.get(style)

@@ -2,8 +2,8 @@
 
 A cell shows its value by its number format, `5%`, as far as that can be rendered exactly, and else
 in a plain form: numbers without a needless fraction, dates in ISO form, texts as they are, `007`
-included. What its format hides is left out with its value. Cells of a row are parted by a tab, rows
-by a line break, sheets by an empty line.
+included. What its format hides is left out with its value, and so are the cells of hidden rows and
+columns. Cells of a row are parted by a tab, rows by a line break, sheets by an empty line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from chancery.evidence.layout import Cell, Layout, SheetLayout, ValueType
 from chancery.extract.archive import Package
 from chancery.extract.limits import CELLS_MAX, TEXT_CHARACTERS_MAX
 from chancery.extract.refusals import refusal
-from chancery.extract.sheet_cells import COLUMNS_MAX, place
+from chancery.extract.sheet_places import COLUMNS_MAX, place
 from chancery.extract.workbook_formats import WorkbookFormats
 
 _Value: TypeAlias = (
@@ -40,11 +40,12 @@ def read_xlsx(data: bytes) -> tuple[str, Layout]:
 
     Raises:
         UnreadableDocument: see `Package`; code `wrong_media_type` when it is another kind of
-            package, `too_many_cells`, `text_too_long`, or `no_text` when no sheet shows anything.
+            package, `too_many_cells`, `text_too_long`, `ambiguous_sheet` (see `SheetCells`), or
+            `no_text` when no sheet shows anything.
     """
     package = Package(data)
     main = package.main_part()
-    if not main.startswith("xl/"):
+    if not (main.startswith("xl/") and main.endswith(".xml")):
         raise refusal("wrong_media_type")
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -86,7 +87,7 @@ class _Writer:
         last_row = -1
         for where, value in filled.items():
             kind, canonical, plain = _plain(value)
-            shown = formats.at(where).shown(value)
+            shown = formats.shown(where, value)
             if shown == "":
                 continue
             row, column = divmod(where, COLUMNS_MAX)
