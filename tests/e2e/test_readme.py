@@ -76,6 +76,28 @@ def test_the_commands_of_a_page_work_as_they_stand(
     assert part in shown.stdout
 
 
+@pytest.mark.req("CR-27")
+def test_a_reader_sees_what_the_example_of_a_policy_says(system: System, tmp_path: Path) -> None:
+    script = next(each for each in blocks(USING, "sh") if "row_filters" in each)
+    beside = str(Path(sys.executable).parent)
+
+    shown = subprocess.run(
+        ["sh", "-e", "-c", script.replace("curl ", "curl --fail ")],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={**os.environ, **system.environment, "PATH": f"{beside}:{os.environ['PATH']}"},
+    )
+
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert '"rows":[["north","1250.50"],["north","900.00"]]' in shown.stdout
+    assert "SUM(wages.amount) WHERE wages.region = 'north' = 2,150.50" in shown.stdout
+    assert '"columns":[["region","VARCHAR"],["amount","DECIMAL(10,2)"]],"rows":2' in shown.stdout
+    assert "Ada" not in shown.stdout
+
+
 @pytest.mark.req("KO-26")
 @pytest.mark.parametrize("limit", LIMITS)
 def test_the_limits_are_stated(limit: str) -> None:
