@@ -11,12 +11,10 @@ from nats.aio.client import Client
 
 from chancery.bus.accounts import SERVICE_API_PREFIX
 from chancery.embedded.producers import Invitation, add_producer
-from chancery.events.intake import PRIVATE
 from chancery.events.topology import (
     OUTCOMES,
     intake_subject,
     outcome_subject,
-    own_outcome_subject,
 )
 from chancery.kernel.ids import random_id
 from chancery.testkit.waiting import eventually
@@ -67,15 +65,11 @@ async def submitted(
     else:
         event = {**attributes, "data": data}
         await client.request(subject, json.dumps(event).encode(), timeout=20)
-    return await _told(client, principal, kind, event_id)
+    return await _told(client, principal, event_id)
 
 
-async def _told(client: Client, principal: str, kind: str, event_id: str) -> dict[str, Any]:
-    own, shared = (
-        own_outcome_subject(TENANT, principal, event_id),
-        outcome_subject(TENANT, event_id),
-    )
-    place = own if kind in PRIVATE else shared
+async def _told(client: Client, principal: str, event_id: str) -> dict[str, Any]:
+    place = outcome_subject(TENANT, principal, event_id)
     asked = f"{SERVICE_API_PREFIX}.DIRECT.GET.{OUTCOMES}.{place}"
 
     async def found() -> dict[str, Any] | None:

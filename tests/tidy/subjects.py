@@ -11,7 +11,7 @@ from tests.tidy.tree import Finding, docstrings
 HOME = "libs/events/src/chancery/events/topology"
 """The module, or package, that may."""
 
-_ROOTS = "authority|cut|run|intake|intake-outcome|own-outcome|index|release"
+_ROOTS = "authority|cut|run|intake|intake-outcome|index|release"
 _SUBJECT = re.compile(
     rf"({_ROOTS})\.(?=.*[*>\0]|[\w-]+\.[\w-])[\w.*>\0-]*|(query|command)\.[\w*>\0-]+\.[\w.*>\0-]+"
 )

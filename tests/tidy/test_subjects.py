@@ -15,8 +15,7 @@ from tests.tidy.tree import findings, production
         'x = "run.>"',
         'x = f"run.{tenant}.{run}.requested"',
         'x = f"cut.{tenant}"',
-        'x = f"intake-outcome.{tenant}.{event}"',
-        'x = f"own-outcome.{tenant}.{principal}.{event}"',
+        'x = f"intake-outcome.{tenant}.{principal}.{event}"',
         'x = "query.release.authorise.v1"',
     ],
 )

@@ -11,11 +11,14 @@ from pydantic import BaseModel
 from chancery.bus import provision
 from chancery.bus.connection import ApiRefused, Connection
 from chancery.bus.consumers import consumer_state
+from chancery.bus.load import last_message, message_at, read_subject
 from chancery.bus.provision import Plan, TopologyMismatch
+from chancery.bus.publish import publish_message
 from chancery.bus.pull import ConsumerLost
 from chancery.events import topology
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Unavailable
+from tests.integration.bus.messages import outgoing
 
 pytestmark = pytest.mark.integration
 
@@ -51,6 +54,50 @@ async def test_a_changed_setting_is_one_update(bare: Connection) -> None:
     assert [change.name for change in changes] == [topology.RUNS]
     assert "max_age" in changes[0].sentence
     assert await provision.diff(bare, plan) == []
+
+
+async def test_outcomes_of_an_earlier_table_stay_where_no_producer_reads(bare: Connection) -> None:
+    now = topology.stream(topology.OUTCOMES)
+    earlier = replace(
+        now, subjects=("intake-outcome.>", "own-outcome.>"), subject_messages_max=None
+    )
+    intake = replace(topology.stream(topology.INTAKE), duplicate_window_s=120)
+    await provision.apply(bare, Plan(streams=(earlier, intake), consumers=()))
+    shared, own = "intake-outcome.t1.e1", "own-outcome.t1.desk.f1"
+    stored = [await publish_message(bare, outgoing(each)) for each in (shared, own, shared)]
+
+    plan = Plan(streams=(now, topology.stream(topology.INTAKE)), consumers=())
+    changes = await provision.apply(bare, plan)
+
+    settings = {item.setting for change in changes for item in change.differences}
+    assert settings == {"subjects", "max_msgs_per_subject", "duplicate_window"}
+    assert await provision.diff(bare, plan) == []
+    for each in stored:
+        assert await message_at(bare, topology.OUTCOMES, each.sequence) is not None
+    told = topology.outcome_subject("t1", "desk", "e1")
+    assert await last_message(bare, topology.OUTCOMES, told) is None
+    await publish_message(bare, outgoing(told))
+    assert await last_message(bare, topology.OUTCOMES, told) is not None
+
+
+async def test_a_subject_keeps_its_newest_outcomes(bare: Connection) -> None:
+    await provision.apply(bare)
+    told, most = topology.outcome_subject("t1", "desk", "e1"), topology.OUTCOMES_OF_ID_MAX
+
+    sent = [await publish_message(bare, outgoing(told)) for _ in range(most + 3)]
+
+    kept = [each.sequence async for each in read_subject(bare, topology.OUTCOMES, told)]
+    assert kept == [each.sequence for each in sent[3:]]
+
+
+async def test_the_window_of_intake_is_the_smallest_that_the_server_takes(bare: Connection) -> None:
+    intake = topology.stream(topology.INTAKE)
+    smaller = replace(intake, duplicate_window_s=intake.duplicate_window_s - 0.001)
+
+    with pytest.raises(TopologyMismatch, match="duplicate"):
+        await provision.apply(bare, Plan(streams=(smaller,), consumers=()))
+
+    assert await provision.apply(bare, Plan(streams=(intake,), consumers=()))
 
 
 async def test_another_ack_wait_is_applied_to_workers_only(bare: Connection) -> None:

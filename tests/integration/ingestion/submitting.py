@@ -18,7 +18,6 @@ from chancery.events.topology import (
     STREAMS,
     intake_subject,
     outcome_subject,
-    own_outcome_subject,
 )
 from chancery.testkit.nats import NatsAccess
 from chancery.testkit.waiting import eventually
@@ -57,20 +56,16 @@ async def submit(client: Client, event: Mapping[str, Any], principal: str = "des
     return json.loads(reply.data)["seq"]
 
 
-async def outcome(client: Client, event_id: str) -> dict[str, Any]:
-    """Ask for the outcome until it is there."""
-    return await _told(client, outcome_subject(TENANT, event_id))
+async def outcome(
+    client: Client, event_id: str, principal: str = "desk", *, of: int = 0
+) -> dict[str, Any]:
+    """Ask for the newest outcome until it is there, and that of the submission at `of` or later."""
+    asked = f"{ASKED}.{outcome_subject(TENANT, principal, event_id)}"
 
-
-async def own_outcome(client: Client, event_id: str, principal: str = "desk") -> dict[str, Any]:
-    """Ask for the outcome of a private file until it is there."""
-    return await _told(client, own_outcome_subject(TENANT, principal, event_id))
-
-
-async def _told(client: Client, subject: str) -> dict[str, Any]:
     async def found() -> dict[str, Any] | None:
-        reply = await client.request(f"{ASKED}.{subject}", b"", timeout=5)
-        return json.loads(reply.data) if reply.data else None
+        reply = await client.request(asked, b"", timeout=5)
+        newest = json.loads(reply.data) if reply.data else None
+        return newest if newest and newest["data"]["intake_sequence"] >= of else None
 
     told = await eventually(found, within_s=20)
     assert told is not None

@@ -31,7 +31,6 @@ from chancery.events.topology import (
     STREAMS,
     intake_subject,
     outcome_subject,
-    own_outcome_subject,
 )
 from chancery.kernel.canonical import sha256_hex
 from chancery.store.blobs import open_blobs, upload_place
@@ -73,7 +72,7 @@ async def test_a_service_submits_with_its_own_user_and_reads_what_became_of_it(
         async def hear(message: Any) -> None:
             heard.append(message.subject)
 
-        await Connection(client).subscribe(outcome_subject(TENANT, "*"), hear)
+        await Connection(client).subscribe(outcome_subject(TENANT, "desk", "*"), hear)
         await submit(client, source_event("e1"))
         revision = {
             "specversion": "1.0", "id": "e2", "source": "/desk", "type": RevisionSubmitted.TYPE,
@@ -160,10 +159,11 @@ def foreign_subjects() -> list[str]:
         "cut.default",
         "fence",
         "command.ingestion.create-workspace.v1",
-        outcome_subject(TENANT, "e1"),
-        own_outcome_subject(TENANT, "desk", "e1"),
-        f"{direct}.{outcome_subject('other', 'e1')}",
-        f"{direct}.{own_outcome_subject(TENANT, 'admin', 'e1')}",
+        outcome_subject(TENANT, "desk", "e1"),
+        outcome_subject(TENANT, "admin", "e1"),
+        f"{direct}.{outcome_subject('other', 'desk', 'e1')}",
+        f"{direct}.{outcome_subject(TENANT, 'admin', 'e1')}",
+        f"{direct}.{outcome_subject(TENANT, '*', '*')}",
         f"{SERVICE_API_PREFIX}.STREAM.MSG.GET.{INTAKE}",
         f"$JS.API.STREAM.MSG.GET.{INTAKE}",
         f"$JS.API.STREAM.PURGE.{INTAKE}",
@@ -188,7 +188,7 @@ async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
         before = {each.name: (await last_sequence(admin, each.name)).last for each in STREAMS}
         for subject in foreign:
             await client.publish(subject, b"{}")
-        others = (outcome_subject("other", "*"), own_outcome_subject(TENANT, "*", "*"))
+        others = (outcome_subject("other", "desk", "*"), outcome_subject(TENANT, "*", "*"))
         for pattern in ("_INBOX.>", *others, ">"):
             await Connection(client).subscribe(pattern, overhear)
         own = intake_subject(TENANT, "desk", SourceSubmitted.TYPE)

@@ -22,6 +22,7 @@ from chancery.events.intake import (
     FileSubmitted,
     IntakeAccepted,
     IntakeRejected,
+    RevisionSubmitted,
     SourceSubmitted,
 )
 from chancery.events.topology import (
@@ -30,7 +31,6 @@ from chancery.events.topology import (
     authority_subject,
     intake_subject,
     outcome_subject,
-    own_outcome_subject,
 )
 from chancery.kernel.canonical import sha256_hex
 from chancery.store.blobs import open_blobs, upload_place
@@ -42,7 +42,6 @@ from tests.integration.ingestion.submitting import (
     client_of,
     event_of,
     outcome,
-    own_outcome,
     submit,
     who_holds,
 )
@@ -52,6 +51,10 @@ pytestmark = pytest.mark.integration
 TEXT = "The board meets on the second Tuesday."
 FILE = {"title": "Minutes", "media_type": "text/plain", "text": TEXT}
 SOURCE = {"workspace_id": "ws", "source_id": "s1", "title": "Handbook"}
+PRIVATE_SOURCE = {**SOURCE, "source_id": "p1", "visibility": "private"}
+SAID = "no"
+SAID_SHA256 = sha256_hex(SAID.encode())
+REVISION = {"workspace_id": "ws", "source_id": "p1", "media_type": "text/plain", "text": SAID}
 
 
 async def files_on_the_log(access: NatsAccess, file_id: str) -> list[EventData]:
@@ -88,14 +91,14 @@ async def test_a_service_keeps_and_deletes_a_file_of_its_own_in_both_modes(
     by_hash = {"media_type": "image/png", "content_sha256": uploaded}
     stolen = {"media_type": "application/pdf", "content_sha256": foreign}
     async with client_of(desk, []) as client:
-        await Connection(client).subscribe(own_outcome_subject(TENANT, "desk", "*"), hear)
+        await Connection(client).subscribe(outcome_subject(TENANT, "desk", "*"), hear)
         await submit(client, event_of("f1", FileSubmitted.TYPE, FILE))
         await submit_binary(client, event_of("f2", FileSubmitted.TYPE, by_hash))
         await submit(client, event_of("f3", FileSubmitted.TYPE, stolen))
-        first, second, third = [await own_outcome(client, f"f{n}") for n in (1, 2, 3)]
+        first, second, third = [await outcome(client, f"f{n}") for n in (1, 2, 3)]
         gone = {"file_id": first["data"]["file_id"]}
         await submit_binary(client, event_of("f4", FileDeletionSubmitted.TYPE, gone))
-        fourth = await own_outcome(client, "f4")
+        fourth = await outcome(client, "f4")
         assert await eventually(lambda: len(heard) == 4)
 
     assert [each["type"] for each in (first, second, fourth)] == [IntakeAccepted.TYPE] * 3
@@ -121,32 +124,33 @@ async def test_a_file_that_is_submitted_again_is_one_file(
 ) -> None:
     async with client_of(desk, []) as client, connect(nats_access.url, name="tests") as admin:
         await submit(client, event_of("r1", FileSubmitted.TYPE, FILE))
-        first = await own_outcome(client, "r1")
+        first = await outcome(client, "r1")
         position = (await last_sequence(admin, AUTHORITY)).last
         await submit(client, event_of("r1", FileSubmitted.TYPE, FILE))
         await submit(client, event_of("r2", FileDeletionSubmitted.TYPE, {}))
-        await own_outcome(client, "r2")
+        await outcome(client, "r2")
 
-        assert await own_outcome(client, "r1") == first
+        assert await outcome(client, "r1") == first
         assert (await last_sequence(admin, AUTHORITY)).last == position
-        # The same id names nothing else, wherever that would be told.
-        await submit(client, event_of("r1", SourceSubmitted.TYPE, SOURCE))
-        assert (await outcome(client, "r1"))["data"]["field"] == "id"
+        # The same id names nothing else.
+        other = await submit(client, event_of("r1", SourceSubmitted.TYPE, SOURCE))
+        assert (await outcome(client, "r1", of=other))["data"]["field"] == "id"
 
 
 def prying() -> list[str]:
-    """Return requests of the clerk for what became of the desk's files."""
+    """Return requests of the clerk for what became of the desk's submissions."""
     own = [
-        own_outcome_subject(TENANT, principal, event_id)
+        outcome_subject(TENANT, principal, event_id)
         for principal in ("desk", "*")
         for event_id in ("f1", "*", ">")
     ]
-    wide = [outcome_subject(TENANT, ">"), own_outcome_subject(TENANT, "clerk", ">")]
-    return [f"{ASKED}.{each}" for each in (*own, *wide)] + [ASKED]
+    wide = [outcome_subject(TENANT, "clerk", each) for each in (">", "*", "f1")]
+    above = outcome_subject(TENANT, ">", "").removesuffix(".")
+    return [f"{ASKED}.{each}" for each in (*own, *wide, above)] + [ASKED]
 
 
 @pytest.mark.req("EV-9", "CR-27")
-async def test_another_producer_is_told_of_a_file_as_of_none(
+async def test_another_producer_is_told_of_a_file_or_a_private_source_as_of_none(
     desk: Invitation, clerk: Invitation, nats_access: NatsAccess
 ) -> None:
     found: list[str] = []
@@ -156,31 +160,35 @@ async def test_another_producer_is_told_of_a_file_as_of_none(
 
     async with client_of(desk, []) as client, client_of(clerk, []) as other:
         bus = Connection(other)
-        own = own_outcome_subject(TENANT, "desk", "*")
-        for pattern in (own, own_outcome_subject(TENANT, "*", "*"), ">"):
+        own = outcome_subject(TENANT, "desk", "*")
+        for pattern in (own, outcome_subject(TENANT, "*", "*"), ">"):
             await bus.subscribe(pattern, find)
-        await bus.subscribe(outcome_subject(TENANT, "*"), find)
+        await bus.subscribe(outcome_subject(TENANT, "clerk", "*"), find)
         await bus.subscribe(f"{clerk.inbox_prefix}.prying", find)
         await other.flush()
         await submit(client, event_of("f1", FileSubmitted.TYPE, FILE))
-        file_id = (await own_outcome(client, "f1"))["data"]["file_id"]
+        file_id = (await outcome(client, "f1"))["data"]["file_id"]
+        await submit(client, event_of("p1", SourceSubmitted.TYPE, PRIVATE_SOURCE))
+        await submit(client, event_of("p2", RevisionSubmitted.TYPE, REVISION))
+        assert (await outcome(client, "p2"))["data"]["content_sha256"] == SAID_SHA256
         for subject in prying():
             for payload in (b"", json.dumps({"last_by_subj": own}).encode()):
                 await other.publish(subject, payload, reply=f"{clerk.inbox_prefix}.prying")
         for event_id, named in (("d1", file_id), ("d2", "no-such-file")):
             deletion = event_of(event_id, FileDeletionSubmitted.TYPE, {"file_id": named})
             await submit(other, deletion, "clerk")
-        foreign, missing = [await own_outcome(other, each, "clerk") for each in ("d1", "d2")]
-        # The control: what all producers of the tenant are told is found in both ways.
-        await submit(client, event_of("s1", SourceSubmitted.TYPE, SOURCE))
-        await outcome(client, "s1")
-        shared = f"{ASKED}.{outcome_subject(TENANT, '>')}"
-        await other.publish(shared, b"", reply=f"{clerk.inbox_prefix}.prying")
+        foreign, missing = [await outcome(other, each, "clerk") for each in ("d1", "d2")]
+        # The control: what the clerk itself is told is found in both ways.
+        await submit(other, event_of("s1", SourceSubmitted.TYPE, SOURCE), "clerk")
+        await outcome(other, "s1", "clerk")
+        mine = f"{ASKED}.{outcome_subject(TENANT, 'clerk', '>')}"
+        await other.publish(mine, b"", reply=f"{clerk.inbox_prefix}.prying")
         async with asyncio.timeout(20):
             await eventually(lambda: sum('"s1"' in each for each in found) >= 2)
         kept = await files_on_the_log(nats_access, file_id)
 
-    secrets = ("f1", file_id, sha256_hex(TEXT.encode()), "file-submitted")
+    ids = ('"f1"', '"p1"', '"p2"', file_id)
+    secrets = (*ids, sha256_hex(TEXT.encode()), SAID_SHA256, "file-submitted", "revision-submitted")
     assert [secret for secret in secrets if secret in "".join(found)] == []
     assert foreign["type"] == IntakeRejected.TYPE
     assert (foreign["data"]["code"], foreign["data"]["field"]) == ("not_found", "data.file_id")

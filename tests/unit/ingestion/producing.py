@@ -12,7 +12,8 @@ from chancery.events.codec import decode
 from chancery.events.commands import AddMember, CreateWorkspace
 from chancery.events.envelope import Event
 from chancery.events.intake import IntakeAccepted
-from chancery.events.topology import INGESTION_INTAKE, INTAKE, intake_subject
+from chancery.events.topology import INGESTION_INTAKE, INTAKE, intake_subject, outcome_subject
+from chancery.ingestion.adapters.outcomes import subject_of
 from chancery.ingestion.domain import access
 from chancery.ingestion.handlers.execution import Executor
 from chancery.ingestion.handlers.intake import Intake
@@ -60,12 +61,11 @@ class MemoryOutcomes:
             self.told.append(outcome)
 
     async def accepted(self, tenant: str, principal: str, event_id: str) -> tuple[Event, ...]:
-        del principal
+        wanted = outcome_subject(tenant, principal, event_id)
         return tuple(
             each
             for each in self.told
-            if isinstance(each.data, IntakeAccepted)
-            and (each.tenant, each.envelope.subject) == (tenant, event_id)
+            if isinstance(each.data, IntakeAccepted) and subject_of(each) == wanted
         )
 
 

@@ -4,7 +4,7 @@ LOG holds the streams; every service has an account of its own and imports from 
 subjects that it produces, its own consumers, and reads of its streams. Permissions inside one
 account would be no boundary, since a reply subject bypasses them; an account is one: a subject
 that it does not import reaches nothing but its own clients. EDGE is for those who submit; each of
-its users may publish below its own prefix only.
+its users may publish below its own prefix, and read what became of that, only.
 """
 
 from __future__ import annotations
@@ -166,16 +166,9 @@ def _of_edge() -> Iterator[Access]:
         yield _api(f"DIRECT.GET.{topology.OUTCOMES}.{subject}", EDGE)
     # What crosses one border as a request is not handed on across another, but what the stream
     # republishes is.
-    yield _told(topology.outcome_subject("*", "*"), topology.outcome_subject("$1", "$2"))
-    yield _told(
-        topology.own_outcome_subject("*", "*", "*"),
-        topology.own_outcome_subject("$1", "$2", "$3"),
-    )
-
-
-def _told(subject: str, alias: str) -> Access:
-    told = f"{topology.TOLD_SUBJECT.removesuffix('>')}{subject}"
-    return Access("stream", LOG, told, (EDGE,), alias)
+    told = f"{topology.TOLD_SUBJECT.removesuffix('>')}{topology.outcome_subject('*', '*', '*')}"
+    alias = topology.outcome_subject("$1", "$2", "$3")
+    yield Access("stream", LOG, told, (EDGE,), alias)
 
 
 def _api(verb: str, client: str, *, streamed: bool = False) -> Access:
@@ -222,14 +215,10 @@ def _user(name: str, secret: Secret) -> str:
 
 def _producer_user(producer: Producer, secret: Secret) -> str:
     tenant, principal = producer.tenant, producer.principal
-    outcomes = (
-        topology.outcome_subject(tenant, "*"),
-        topology.own_outcome_subject(tenant, principal, "*"),
-    )
-    direct = f"{SERVICE_API_PREFIX}.DIRECT.GET.{topology.OUTCOMES}"
-    asked = (f"{direct}.{each}" for each in outcomes)
-    publish = _words(topology.intake_subject(tenant, principal, ">"), *asked)
-    subscribe = _words(f"{producer.inbox_prefix}.>", *outcomes)
+    outcomes = topology.outcome_subject(tenant, principal, "*")
+    asked = f"{SERVICE_API_PREFIX}.DIRECT.GET.{topology.OUTCOMES}.{outcomes}"
+    publish = _words(topology.intake_subject(tenant, principal, ">"), asked)
+    subscribe = _words(f"{producer.inbox_prefix}.>", outcomes)
     permissions = f"{{publish: [{publish}], subscribe: [{subscribe}]}}"
     name, password = quoted(producer.user), secret(producer.user)
     return f"{{user: {name}, password: {password}, permissions: {permissions}}}"

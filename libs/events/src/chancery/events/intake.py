@@ -9,7 +9,7 @@ misspelled `visibility` must not publish to everybody. Version 1 of a type is ta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
@@ -198,10 +198,6 @@ class FileDeletionSubmitted(_Submission):
 
     TYPE: ClassVar[str] = "chancery.intake.file-deletion-submitted.v1"
     file_id: Id
-
-
-PRIVATE: Final = frozenset({FileSubmitted.TYPE, FileDeletionSubmitted.TYPE})
-"""Submissions about what nobody else may learn of: their outcomes are told to the sender alone."""
 
 
 class IntakeAccepted(EventData):

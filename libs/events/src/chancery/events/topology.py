@@ -36,7 +36,6 @@ from chancery.events.topology_subjects import (
     intake_subject,
     nudge_subject,
     outcome_subject,
-    own_outcome_subject,
     parked_subject,
     release_subject,
     run_subject,
@@ -70,7 +69,6 @@ __all__ = (
     "intake_subject",
     "nudge_subject",
     "outcome_subject",
-    "own_outcome_subject",
     "parked_subject",
     "query_subject",
     "release_subject",
@@ -88,6 +86,9 @@ OUTCOMES: Final = "OUTCOMES"
 PARKED: Final = "PARKED"
 FENCE_SUBJECT: Final = "fence"
 TOLD_SUBJECT: Final = "told.>"
+
+OUTCOMES_OF_ID_MAX: Final = 16
+"""How many outcomes are kept of one sender's event id; every submission under it reads them."""
 
 STREAMS: Final[tuple[Stream, ...]] = (
     Stream(
@@ -120,14 +121,16 @@ STREAMS: Final[tuple[Stream, ...]] = (
         max_age_s=7 * DAY_S,
         append_only=False,
         allow_atomic=False,
+        duplicate_window_s=0.1,  # All producers share it; a repetition is known by its event id.
     ),
     Stream(
         name=OUTCOMES,
-        subjects=("intake-outcome.>", "own-outcome.>"),
+        subjects=("intake-outcome.>",),
         description="What became of each submission, without its content.",
         max_age_s=7 * DAY_S,
         append_only=False,
         allow_direct=True,
+        subject_messages_max=OUTCOMES_OF_ID_MAX,
         republished_to=TOLD_SUBJECT,
     ),
     Stream(
@@ -274,10 +277,8 @@ TOPICS: Final[tuple[Topic, ...]] = (
     *_topics(
         OUTCOMES,
         "ingestion",
-        ("chancery.intake.accepted.v1", "intake-outcome.*.*", ("edge",)),
-        ("chancery.intake.rejected.v1", "intake-outcome.*.*", ("edge",)),
-        ("chancery.intake.accepted.v1", "own-outcome.*.*.*", ("edge",)),
-        ("chancery.intake.rejected.v1", "own-outcome.*.*.*", ("edge",)),
+        ("chancery.intake.accepted.v1", outcome_subject("*", "*", "*"), ("edge",)),
+        ("chancery.intake.rejected.v1", outcome_subject("*", "*", "*"), ("edge",)),
     ),
     *(
         Topic(

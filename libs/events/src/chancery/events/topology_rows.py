@@ -27,8 +27,10 @@ Client = Service | Literal["operator"]
 class Stream:
     """A stream as it has to be: file storage, discard new, deny delete and purge.
 
-    `max_age_s` 0 keeps for ever. `append_only` streams refuse deletes and purges. What is stored is
-    told on `republished_to` as well, for those who listen across an account's border.
+    `max_age_s` 0 keeps for ever, `subject_messages_max` the newest of each subject, None all of
+    them. `duplicate_window_s` is at least 0.1, below which the server goes for no stream.
+    `append_only` streams refuse deletes and purges. What is stored is told on `republished_to` as
+    well, for those who listen across an account's border.
     """
 
     name: str
@@ -39,7 +41,8 @@ class Stream:
     allow_atomic: bool = True
     allow_msg_ttl: bool = False
     allow_direct: bool = False
-    duplicate_window_s: int = 120
+    duplicate_window_s: float = 120
+    subject_messages_max: int | None = None
     republished_to: str | None = None
 
 

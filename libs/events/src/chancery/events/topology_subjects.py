@@ -61,15 +61,9 @@ def intake_subject(tenant: str, principal: str, event_type: str) -> str:
     return f"intake.{tenant}.{principal}.{event_type}"
 
 
-def outcome_subject(tenant: str, event_id: str) -> str:
-    """Return the subject that tells what became of a submitted event."""
-    return f"intake-outcome.{tenant}.{event_id}"
-
-
-def own_outcome_subject(tenant: str, principal: str, event_id: str) -> str:
+def outcome_subject(tenant: str, principal: str, event_id: str) -> str:
     """Return the subject that tells its sender alone what became of a submitted event.
 
-    It has nothing in common with `outcome_subject`: who may ask for every last token there may ask
-    for `>` too.
+    Who may ask for every last token may ask for `>` too, so the sender stands before the id.
     """
-    return f"own-outcome.{tenant}.{principal}.{event_id}"
+    return f"intake-outcome.{tenant}.{principal}.{event_id}"

@@ -49,7 +49,7 @@ class Outcomes(Protocol):
     """Where senders read what became of their submissions."""
 
     async def tell(self, outcome: Event) -> None:
-        """Store the outcome where its sender, and of a private file nobody else, reads it.
+        """Store the outcome where its sender, and nobody else, reads it.
 
         Telling it a second time changes nothing.
 
@@ -59,7 +59,7 @@ class Outcomes(Protocol):
         ...
 
     async def accepted(self, tenant: str, principal: str, event_id: str) -> tuple[Event, ...]:
-        """Return the acceptances under an event id that a principal can read, whoever sent them.
+        """Return the acceptances among the newest outcomes of a sender's event id.
 
         Raises:
             Unavailable: the stream is away.

@@ -30,8 +30,7 @@ _PARAMETERS: Final = {
     "run": ("tenant", "run_id"),
     "release": ("tenant", "run_id"),
     "intake": ("tenant", "principal"),
-    "intake-outcome": ("tenant", "event_id"),
-    "own-outcome": ("tenant", "principal", "event_id"),
+    "intake-outcome": ("tenant", "principal", "event_id"),
     "parked": ("tenant", "parked_id"),
 }
 """What the `*` of a subject stand for, in order, by the subject's first token."""

@@ -94,19 +94,18 @@ class Intake:
             await submitting.forget_upload()
 
     async def _was_accepted(self, submission: Submission) -> bool:
-        """Tell whether it was carried out before.
+        """Tell whether it was carried out before, as far as that is remembered here.
+
+        What its sender has had rejected too often since then is known by its events on the log.
 
         Raises:
             KeyReused: its id belongs to another submission of the same sender.
         """
         letter = submission.letter
         told = await self.outcomes.accepted(letter.tenant, letter.principal, letter.event_id)
-        for earlier in told:
-            if earlier.envelope.actor == letter.principal:
-                if earlier.envelope.requestsha256 != submission.request_sha256:
-                    raise KeyReused
-                return True
-        return False
+        if any(each.envelope.requestsha256 != submission.request_sha256 for each in told):
+            raise KeyReused
+        return bool(told)
 
 
 @dataclass(frozen=True, slots=True)
