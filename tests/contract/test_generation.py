@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from functools import cache
@@ -130,6 +131,24 @@ def test_a_change_against_the_last_landed_version_is_named(repository: Path) -> 
     assert [problem.split(":")[0] for problem in gone] == [SCHEMA]
     assert [problem.split(":")[0] for problem in edited] == [EXAMPLE]
     assert list(landed.problems(base, schemas, base.examples)) == []
+
+
+@pytest.mark.req("EV-2")
+def test_only_of_submissions_an_attribute_may_become_what_it_always_was() -> None:
+    """Every release took submissions without these attributes, whatever their schemas said."""
+    demanded = ["data", "id", "source", "specversion", "subject", "tenant", "time", "type"]
+    told = dict[str, list[str]]()
+    for name in ("intake.source-submitted.v1", "intake.accepted.v1"):
+        path = f"events/{name}.schema.json"
+        document = json.loads(generated()[path])
+        before = json.dumps({**document, "required": demanded}).encode()
+        kept = [each for each in demanded if each not in {"source", "time"}]
+        after = json.dumps({**document, "required": kept}).encode()
+        found = landed.problems(landed.Landed("c", {path: before}, {}), {path: after}, {})
+        told[name] = [problem.split(": ")[1] for problem in found]
+
+    assert told["intake.source-submitted.v1"] == ["source"]
+    assert told["intake.accepted.v1"] == ["source", "time"]
 
 
 @pytest.mark.req("EV-2")

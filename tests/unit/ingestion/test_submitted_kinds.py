@@ -287,7 +287,7 @@ async def test_who_may_not_is_refused_and_nothing_is_stored(
         ),
         (DraftSubmitted.TYPE, {**DRAFT, "text": " "}, "empty_content", "text"),
         (DraftSubmitted.TYPE, {**DRAFT, "tags": ["a", "a"]}, "invalid_submission", "tags"),
-        (PublicationSubmitted.TYPE, PUBLICATION, "not_found", "workspace_id"),
+        (PublicationSubmitted.TYPE, PUBLICATION, "not_found", "item_id"),
         (
             DocumentSubmitted.TYPE,
             {**DOCUMENT, "media_type": "application/pdf", "text": "%PDF-"},

@@ -30,16 +30,22 @@ def _bounded(text: str) -> str:
     try:
         size, encoded = len(text.encode()), len(canonical_bytes(text))
     except (UnicodeEncodeError, ValueError) as error:
-        message = "the text has a character that UTF-8 cannot carry"
+        message = "has a character that UTF-8 cannot carry"
         raise ValueError(message) from error
     if size > TEXT_BYTES_MAX or encoded > _ENCODED_BYTES_MAX:
-        message = "the text is longer than 128 KiB; upload it with POST /v1/blobs"
+        message = (
+            "is longer than 128 KiB; upload it with POST /v1/blobs and submit the hash that this"
+            " returns as content_sha256 in place of the text"
+        )
         raise ValueError(message)
     return text
 
 
+# The longest text is named for readers of the schema; what is said of a longer one is said above.
 SubmittedText = Annotated[
-    str, Field(min_length=1, max_length=TEXT_BYTES_MAX), AfterValidator(_bounded)
+    str,
+    Field(min_length=1, json_schema_extra={"maxLength": TEXT_BYTES_MAX}),
+    AfterValidator(_bounded),
 ]
 
 
@@ -220,7 +226,10 @@ class IntakeAccepted(EventData):
 
 
 class IntakeRejected(EventData):
-    """Nothing of a submission was applied; `field` names what has to be changed, when one does."""
+    """Nothing of the submission at `intake_sequence` was applied; `field` names what has to change.
+
+    An earlier submission under the same id is not spoken of: what was accepted stays so.
+    """
 
     TYPE: ClassVar[str] = "chancery.intake.rejected.v1"
     submission_type: str | None = Field(default=None, max_length=200)
@@ -230,7 +239,7 @@ class IntakeRejected(EventData):
     field: str | None = Field(default=None, max_length=200)
 
 
-MODELS: tuple[type[EventData], ...] = (
+SUBMISSIONS: tuple[type[EventData], ...] = (
     SourceSubmitted,
     RevisionSubmitted,
     DocumentSubmitted,
@@ -242,9 +251,10 @@ MODELS: tuple[type[EventData], ...] = (
     ResourceWithdrawalSubmitted,
     FileSubmitted,
     FileDeletionSubmitted,
-    IntakeAccepted,
-    IntakeRejected,
 )
+"""Every event of the stream INTAKE: other services write them, with the attributes they choose."""
+
+MODELS: tuple[type[EventData], ...] = (*SUBMISSIONS, IntakeAccepted, IntakeRejected)
 """Every event of the streams INTAKE and OUTCOMES."""
 
 

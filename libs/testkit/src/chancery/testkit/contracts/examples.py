@@ -16,7 +16,7 @@ from chancery.events.envelope import SIZE_BYTES_MAX, EventData
 from chancery.events.topology import TOPICS
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.testkit.contracts.files import Files
-from chancery.testkit.contracts.samples import WIDEST, Sampler
+from chancery.testkit.contracts.samples import MOMENT, WIDEST, Sampler
 from chancery.testkit.contracts.schemas import event_schema, short_name
 
 FOLDER: Final = "examples"
@@ -42,6 +42,7 @@ def smallest(model: type[EventData]) -> bytes:
         "source": f"/chancery/{_PRODUCERS[model.TYPE]}",
         "subject": "s1",
         "tenant": "default",
+        "time": MOMENT,
     }
     return canonical_bytes({**event, **named, "specversion": "1.0"})
 

@@ -19,7 +19,7 @@ WIDEST: Final = "\U0001d11e"
 ESCAPED: Final = "\x01"
 """A control character: six bytes in JSON, wider than any other."""
 
-_MOMENT: Final = "2026-01-02T03:04:05.678901Z"
+MOMENT: Final = "2026-01-02T03:04:05.678901Z"
 _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
     r"^[A-Za-z0-9_-]{1,64}$": ("a", "Z" * 64),
     r"^(group:)?[A-Za-z0-9_-]{1,64}$": ("a", "group:" + "Z" * 64),
@@ -97,7 +97,7 @@ class Sampler:
 
     def _text(self, node: Mapping[str, Json]) -> str:
         if node.get("format") == "date-time":
-            return _MOMENT
+            return MOMENT
         pattern = node.get("pattern")
         if isinstance(pattern, str) and pattern != LINE_PATTERN:
             if pattern not in _KNOWN:

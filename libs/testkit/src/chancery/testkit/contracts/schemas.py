@@ -9,6 +9,7 @@ from pydantic.json_schema import models_json_schema
 
 from chancery.events.codec import MODELS
 from chancery.events.envelope import Envelope, EventData
+from chancery.events.intake import SUBMISSIONS
 from chancery.evidence.bundle import Bundle
 from chancery.evidence.receipt import Receipt
 from chancery.kernel.canonical import Json
@@ -18,6 +19,8 @@ Schema: TypeAlias = "dict[str, Json]"
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 REQUIRED: Final = ("specversion", "id", "source", "type", "subject", "time", "tenant", "data")
+SUBMITTED: Final = ("specversion", "id", "source", "type", "data")
+"""What is demanded of other services: what CloudEvents 1.0.2 demands, and the data."""
 
 RECEIPTS: Final[dict[str, type[BaseModel]]] = {
     "receipt": Receipt,
@@ -55,7 +58,7 @@ def event_schema(model: type[EventData]) -> Schema:
         "description": data.pop("description"),
         "type": "object",
         "properties": {**properties, "data": data},
-        "required": list(REQUIRED),
+        "required": list(SUBMITTED if model in SUBMISSIONS else REQUIRED),
     }
     return {**schema, "$defs": definitions} if definitions else schema
 

@@ -6,12 +6,14 @@ section 3.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Literal
 from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from chancery.events.codec import UPCASTERS
 from chancery.events.envelope import SIZE_BYTES_MAX, EventData, Id
@@ -78,6 +80,11 @@ _AT_FIRST: Mapping[str, Mapping[str, Json]] = {
 }
 """What is declared of something new when nothing is said of it."""
 
+_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}"
+    r"(\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+)
+_SECONDS = slice(17, 19)
 _ID = TypeAdapter(Id)
 _BINARY_PREFIX = "ce-"
 _SUBJECT_TOKENS_MIN = 4
@@ -111,13 +118,38 @@ class Submission:
     traceparent: str | None
 
 
+def _rfc3339(text: str) -> str:
+    """Return a moment as it was written; nothing here goes by what a sender's clock says.
+
+    Source: RFC 3339, section 5.6. A leap second is one too, though no datetime has it.
+    """
+    if _MOMENT.fullmatch(text) is None or not _is_on_the_calendar(text):
+        message = "must be a moment as 2026-01-31T12:00:00Z"
+        raise ValueError(message)
+    return text
+
+
+def _is_on_the_calendar(text: str) -> bool:
+    is_leap = text[_SECONDS] == "60"
+    whole = f"{text[: _SECONDS.start]}59{text[_SECONDS.stop :]}" if is_leap else text
+    try:
+        datetime.fromisoformat(whole.upper())
+    except ValueError:
+        return False
+    return True
+
+
 class _Attributes(BaseModel):
+    """What CloudEvents demands, and of what it allows that which is read."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     specversion: Literal["1.0"]
     id: Id
     source: Annotated[str, Field(min_length=1, max_length=200)]
     type: Annotated[str, Field(min_length=1, max_length=200)]
+    subject: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    time: Annotated[str, AfterValidator(_rfc3339)] | None = None
     datacontenttype: Literal["application/json"] | None = None
     tenant: str | None = None
     traceparent: Annotated[str, Field(max_length=55)] | None = None
@@ -145,7 +177,10 @@ def read_submission(letter: Letter, payload: bytes, headers: Mapping[str, str]) 
         InvalidSubmission: naming the first field that has to be changed.
     """
     if len(payload) > SIZE_BYTES_MAX:
-        message = "the event is larger than 256 KiB; upload its text with POST /v1/blobs"
+        message = (
+            "the event is larger than 256 KiB; upload its text with POST /v1/blobs and submit the"
+            " hash that this returns as content_sha256"
+        )
         raise InvalidSubmission(message, field="data", code="event_too_large")
     attributes, data = _parts(payload, headers)
     try:

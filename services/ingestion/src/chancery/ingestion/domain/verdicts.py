@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from chancery.authority.errors import NotPermitted
+from chancery.events.codec import MODELS
 from chancery.events.commands import (
     DraftSavedOutcome,
     Outcome,
@@ -22,6 +24,16 @@ from chancery.kernel.errors import ChanceryError, NotFound, TooLarge
 from chancery.kernel.ids import derived_id
 
 WORKSPACE_FIELD = "data.workspace_id"
+
+REUSED: Final = (
+    "this event id was used for another submission, whose outcome stands; use a fresh id"
+)
+_ATTRIBUTES: Final = frozenset(
+    {"id", "type", "source", "specversion", "subject", "time", "tenant", "data"}
+)
+_PLACES: Final = ("data.", "datacontent", "traceparent")
+_NAMING: Final = ("resource_id", "source_id", "dataset_id", "item_id")
+"""What a submission names its source, dataset or item by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,8 @@ def _published(outcome: Applied) -> Mapping[str, str | int | None]:
 
 def rejected(letter: Letter, error: ChanceryError, at: datetime) -> Event:
     """Return the outcome of a submission of which nothing was applied."""
-    return rejected_for(letter, error.code, error.detail, field=_field(error), at=at)
+    detail = REUSED if isinstance(error, KeyReused) else error.detail
+    return rejected_for(letter, error.code, detail, field=_field(letter, error), at=at)
 
 
 def rejected_for(
@@ -92,17 +105,28 @@ def rejected_for(
     return _outcome(letter, data, None, at=at)
 
 
-def _field(error: ChanceryError) -> str | None:
-    """Return where the sender finds it: what a command names stands in the event's data."""
+def _field(letter: Letter, error: ChanceryError) -> str | None:
+    """Return where the sender finds it: what a command names stands in the event's data.
+
+    What is not found in a workspace is told to its members only; nobody else is told more than that
+    there is no such workspace.
+    """
     if isinstance(error, KeyReused):
         return "id"
     if error.field is None:
         if isinstance(error, TooLarge):
             return "data.content_sha256"
-        return WORKSPACE_FIELD if isinstance(error, NotPermitted | NotFound) else None
-    is_attribute = error.field in {"id", "type", "source", "specversion", "tenant", "data"}
-    named = is_attribute or error.field.startswith(("data.", "datacontent", "traceparent"))
+        if isinstance(error, NotFound):
+            return _resource_field(letter.type)
+        return WORKSPACE_FIELD if isinstance(error, NotPermitted) else None
+    named = error.field in _ATTRIBUTES or error.field.startswith(_PLACES)
     return (error.field if named else f"data.{error.field}")[:200]
+
+
+def _resource_field(type_name: str) -> str:
+    model = MODELS.get(type_name)
+    known = () if model is None else model.model_fields
+    return next((f"data.{name}" for name in _NAMING if name in known), WORKSPACE_FIELD)
 
 
 def _outcome(letter: Letter, data: EventData, request_sha256: str | None, *, at: datetime) -> Event:
