@@ -89,6 +89,15 @@ async def test_a_query_parameter_that_is_not_taken_is_refused_by_its_name(
     assert world.owners.asked == []
 
 
+async def test_a_misspelt_query_parameter_is_told_with_the_one_that_was_meant(world: World) -> None:
+    async with world.client() as client:
+        near = await client.post("/v1/workspaces/w/datasets/d/snapshots?mod=append")
+        far = await client.post("/v1/workspaces/w/datasets/d/snapshots?colour=red")
+
+    assert near.json()["detail"].endswith("parameter; did you mean mode?")
+    assert far.json()["detail"].endswith("parameter")
+
+
 async def test_what_is_no_route_of_a_caller_takes_any_parameter(world: World) -> None:
     async with world.client() as client:
         response = await client.get("/healthz?probe=1")

@@ -18,6 +18,7 @@ from chancery.gateway.handlers.room import Room
 from chancery.gateway.ports import Announcements, Nudges, Owners
 from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import ID_PATTERN
+from chancery.runtime.misspelled import meant
 from chancery.store.blobs import Receiving
 
 Told = TypeVar("Told", bound=Message)
@@ -95,7 +96,9 @@ async def refuse_unknown_parameters(request: Request) -> None:
     known = {each.alias for each in route.dependant.query_params}
     for name in request.query_params:
         if name not in known:
-            message = "the route does not take this query parameter"
+            near = meant(name, known)
+            hint = "" if near is None else f"; did you mean {near}?"
+            message = f"the route does not take this query parameter{hint}"
             raise Rejected(message, field=name[:FIELD_CHARACTERS_MAX], code="unknown_parameter")
 
 
