@@ -161,7 +161,33 @@ async def test_a_hit_outside_what_was_searched_shows_nothing(world: World, hit: 
     assert "hits" not in found
 
 
-async def test_a_text_that_is_gone_is_no_missing_source(world: World) -> None:
+def _hit_ids(reply: dict[str, Json]) -> list[Json]:
+    hits = reply["hits"]
+    assert isinstance(hits, list)
+    return [each["source_id"] for each in hits if isinstance(each, dict)]
+
+
+async def test_a_hit_whose_text_is_lost_is_left_out_and_told_as_unavailable(world: World) -> None:
+    revision = await _revision(world)
+    other = await world.blobs.put("default", b"another text")
+    gone = revision.model_copy(update={"key": "gone", "id": "gone", "extraction_sha256": other})
+    world.owners.answers[SCOPE] = SearchScope(checkpoint=5, revisions=(revision, gone))
+    _found(world, *(SearchHit(key=key, start=0, end=5) for key in ("gone", "k", "gone")))
+    _, before = await _search(world)
+    await world.blobs.delete("default", other)
+
+    status, found = await _search(world)
+
+    assert (_hit_ids(before), status, _hit_ids(found)) == (["gone", "id-k", "gone"], 200, ["id-k"])
+    assert found["coverage"] == {
+        "state": "incomplete", "eligible": 2, "ready": 1, "pending": 0, "failed": 0,
+        "unavailable": 1, "reasons": {"extraction_missing": 1},
+    }  # fmt: skip
+
+
+async def test_a_search_whose_only_text_is_lost_is_unavailable_and_no_missing_source(
+    world: World,
+) -> None:
     revision = await _revision(world)
     world.owners.answers[SCOPE] = SearchScope(checkpoint=5, revisions=(revision,))
     _found(world, SearchHit(key="k", start=0, end=5))
@@ -169,7 +195,10 @@ async def test_a_text_that_is_gone_is_no_missing_source(world: World) -> None:
 
     status, found = await _search(world)
 
-    assert (status, found["code"]) == (503, "evidence_missing")
+    assert (status, found["hits"]) == (200, [])
+    assert isinstance(found["coverage"], dict)
+    assert found["coverage"]["state"] == "unavailable"
+    assert found["coverage"]["reasons"] == {"extraction_missing": 1}
 
 
 async def test_what_release_refuses_is_never_searched(world: World) -> None:

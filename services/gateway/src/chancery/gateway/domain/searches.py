@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Final, TypeAlias
@@ -23,6 +23,9 @@ from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Conflict, Corrupt
 
 _PINS: Final = TypeAdapter(tuple[SearchPin, ...])
+
+TEXT_LOST: Final = "extraction_missing"
+"""Why a revision is unavailable that is in the index and whose text is not in the store."""
 
 HIT_PLACES_MAX: Final = 100
 """How many lines or cells are told of one passage."""
@@ -176,6 +179,14 @@ def searchable(revisions: Iterable[SearchRevision]) -> tuple[SearchPin, ...]:
     ]
     # A call of its own for each of a thousand would take twice as long.
     return _PINS.validate_python(ready, from_attributes=True)
+
+
+def without_texts(
+    revisions: Iterable[SearchRevision], lost: Collection[str]
+) -> tuple[SearchRevision, ...]:
+    """Return the revisions, those whose text was found lost as unavailable until it is back."""
+    gone = {"state": "unavailable", "reason": TEXT_LOST}
+    return tuple(each.model_copy(update=gone) if each.key in lost else each for each in revisions)
 
 
 def is_opened_by_manifest(revision: SearchRevision) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fastapi import APIRouter
 
@@ -29,10 +30,11 @@ from chancery.gateway.domain.searches import (
     is_opened_by_manifest,
     open_revision,
     searchable,
+    without_texts,
 )
 from chancery.gateway.handlers.edge import Context, Here, PathId
 from chancery.gateway.handlers.places import MANIFEST_BYTES_MAX
-from chancery.kernel.errors import Corrupt, NotFound, Unavailable
+from chancery.kernel.errors import Corrupt, NotFound
 from chancery.store.blobs import BlobTooLarge
 
 router = APIRouter(prefix="/v1/workspaces/{ws}", tags=["find"])
@@ -53,12 +55,22 @@ async def search(ws: PathId, body: SearchBody, here: Here) -> SearchReply:
     )
     scope = await here.query("release", "search-scope", wanted, SearchScope)
     found = await _search(here, body, scope)
-    report = coverage(
-        scope.revisions, index_position=found.index_position, unconfirmed=found.unconfirmed
-    )
     revisions = {each.key: each for each in scope.revisions}
-    hits = await _hits(here, revisions, found.hits)
-    return SearchReply(hits=hits, coverage=report, checkpoint=scope.checkpoint)
+    shown = await _hits(here, revisions, found.hits)
+    report = coverage(
+        without_texts(scope.revisions, shown.lost),
+        index_position=found.index_position,
+        unconfirmed=found.unconfirmed,
+    )
+    return SearchReply(hits=shown.hits, coverage=report, checkpoint=scope.checkpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The hits that can be shown, and the keys of the revisions whose text is lost."""
+
+    hits: list[SearchHitReply]
+    lost: frozenset[str] = field(default_factory=frozenset[str])
 
 
 async def _search(here: Context, body: SearchBody, scope: SearchScope) -> SearchResult:
@@ -76,33 +88,42 @@ async def _search(here: Context, body: SearchBody, scope: SearchScope) -> Search
 
 async def _hits(
     here: Context, revisions: Mapping[str, SearchRevision], hits: Sequence[SearchHit]
-) -> list[SearchHitReply]:
-    """Return the hits in their order, each text read once."""
+) -> _Shown:
+    """Return the hits in their order, each text read once; without those whose text is lost."""
     places: dict[str, list[int]] = {}
     for place, hit in enumerate(hits):
         places.setdefault(hit.key, []).append(place)
     turns = asyncio.Semaphore(TEXTS_AT_ONCE)
 
-    async def replies(key: str) -> list[SearchHitReply]:
+    async def replies(key: str) -> list[SearchHitReply] | None:
         async with turns:
             return await _of_revision(here, revisions.get(key), [hits[n] for n in places[key]])
 
     found: dict[int, SearchHitReply] = {}
+    lost: set[str] = set()
     for key, told in zip(places, await asyncio.gather(*map(replies, places)), strict=True):
-        found |= zip(places[key], told, strict=True)
-    return [found[place] for place in range(len(hits))]
+        if told is None:
+            lost.add(key)
+        else:
+            found |= zip(places[key], told, strict=True)
+    return _Shown([found[place] for place in sorted(found)], frozenset(lost))
 
 
 async def _of_revision(
     here: Context, revision: SearchRevision | None, hits: Sequence[SearchHit]
-) -> list[SearchHitReply]:
+) -> list[SearchHitReply] | None:
+    """Return the hits in a revision, None when its text or what describes it is lost."""
     if revision is None or revision.extraction_sha256 is None or revision.manifest_sha256 is None:
         message = "the index answered with something that was not searched; try again"
         raise ForeignHit(message)
     text = await _stored(here, revision.extraction_sha256, TEXT_BYTES_MAX)
+    if text is None:
+        return None
     if not is_opened_by_manifest(revision):
         return await asyncio.to_thread(lambda: _cut(open_revision(revision, text, None), hits))
     manifest = await _stored(here, revision.manifest_sha256)
+    if manifest is None:
+        return None
     opened = await asyncio.to_thread(open_revision, revision, text, manifest)
     layout = await _layout(here, opened)
     return await asyncio.to_thread(lambda: _cut(_laid_out(opened, layout), hits))
@@ -133,9 +154,9 @@ async def _layout(here: Context, opened: Opened) -> bytes | None:
         return None
 
 
-async def _stored(here: Context, sha256: str, limit: int = MANIFEST_BYTES_MAX) -> bytes:
+async def _stored(here: Context, sha256: str, limit: int = MANIFEST_BYTES_MAX) -> bytes | None:
+    """Return stored bytes, None when they are lost or damaged."""
     try:
         return await here.edge.blobs.get(here.call.caller.tenant, sha256, limit=limit)
-    except NotFound as error:
-        message = "the text of a hit cannot be read now"
-        raise Unavailable(message, code="evidence_missing") from error
+    except (NotFound, Corrupt):
+        return None
