@@ -39,6 +39,7 @@ def test_newlines_marks_and_forms_stay_as_they_are(text: str) -> None:
         ("application/pdf", b"%PDF-1.7", "unsupported_media_type"),
         ("", b"text", "unsupported_media_type"),
         ("text/plain; charset=iso-8859-1", b"text", "unsupported_charset"),
+        ("text/plain; charset=utf-8; Charset=UTF-16", b"text", "unsupported_charset"),
     ],
 )
 def test_what_cannot_be_quoted_is_refused_by_code(media_type: str, data: bytes, code: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chancery.extract.encoding import REMEDY
 from chancery.extract.refusals import refusal
 from chancery.kernel.errors import Rejected
 
@@ -30,6 +31,9 @@ IMAGE_TYPES: Final = frozenset({PNG, JPEG})
 
 DOCUMENT_TYPES: Final = RAW_TYPES | PARSED_TYPES | IMAGE_TYPES
 """Every media type that a source's revision may have."""
+
+_WITHOUT_CHARSET: Final = (PARSED_TYPES - {HTML}) | IMAGE_TYPES
+_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 
 _PDF_HEADER_WITHIN = 1024
 _PDF_END_WITHIN = 4096
@@ -62,19 +66,28 @@ def check_media_type(media_type: str) -> str:
 
     Raises:
         UnsupportedMediaType: when documents cannot have it.
-        Rejected: code `unsupported_charset` for a charset other than UTF-8 (of which US-ASCII is a
-            part).
+        Rejected: code `unsupported_charset`, see `check_charset`; what is no text has no charset.
     """
-    found, *parameters = (piece.strip().lower() for piece in media_type.split(";"))
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "charset" and value.strip(' "') not in {"utf-8", "utf8", "us-ascii"}:
-            message = "the text must be UTF-8"
-            raise Rejected(message, field="media_type", code="unsupported_charset")
+    found = bare(media_type)
+    if found not in _WITHOUT_CHARSET:
+        check_charset(media_type)
     if found not in DOCUMENT_TYPES:
         message = f"media_type must be one of {', '.join(sorted(DOCUMENT_TYPES))}"
         raise UnsupportedMediaType(message, field="media_type")
     return found
+
+
+def check_charset(media_type: str) -> None:
+    """Refuse a text that is said to be in anything but UTF-8, of which US-ASCII is a part.
+
+    Raises:
+        Rejected: code `unsupported_charset`.
+    """
+    for parameter in media_type.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset" and value.strip(" \t\"'").lower() not in _CHARSETS:
+            message = f"the text must be UTF-8; {REMEDY}, and say charset=utf-8 or nothing"
+            raise Rejected(message, field="media_type", code="unsupported_charset")
 
 
 def check_signature(media_type: str, data: bytes) -> None:

@@ -19,6 +19,9 @@ _FORMATS: Mapping[str, Format] = {
     "application/x-parquet": "parquet",
     XLSX_TYPE: "xlsx",
 }
+CSV_TYPES = frozenset(kind for kind, found in _FORMATS.items() if found == "csv")
+"""The media types of datasets that are texts."""
+
 MEDIA_TYPES = tuple(_FORMATS)
 """The media types of datasets."""
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from chancery.extract.encoding import misencoding
-from chancery.extract.media import DOCUMENT_TYPES, HTML, RAW_TYPES, check_signature
+from chancery.extract.media import (
+    DOCUMENT_TYPES,
+    HTML,
+    RAW_TYPES,
+    check_charset,
+    check_signature,
+)
 from chancery.kernel.errors import Rejected
-from chancery.tabular.formats import check_file, format_of
+from chancery.tabular.formats import CSV_TYPES, check_file, format_of
 
 TEXT_TYPES = RAW_TYPES | {HTML}
 """The media types of documents that are texts, so that every byte of them is checked here."""
+
+_WITH_CHARSET = TEXT_TYPES | CSV_TYPES
 
 
 class UnsupportedMediaType(Rejected):
@@ -20,6 +28,19 @@ class UnsupportedMediaType(Rejected):
 def essence(content_type: str) -> str:
     """Return the media type of a Content-Type header, without its parameters, in lower case."""
     return content_type.partition(";")[0].strip().lower()
+
+
+def uploaded_type(media_type: str) -> str:
+    """Return the media type of an upload as `essence` does.
+
+    Raises:
+        Rejected: code `unsupported_charset` when it says that a text is not UTF-8, as which it is
+            read.
+    """
+    found = essence(media_type)
+    if found in _WITH_CHARSET:
+        check_charset(media_type)
+    return found
 
 
 def check_media_type(kind: str, media_type: str) -> None:

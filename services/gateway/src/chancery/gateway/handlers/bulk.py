@@ -22,7 +22,7 @@ from chancery.gateway.domain.bulk import (
     refused,
     reply_of,
 )
-from chancery.gateway.domain.media import check_document, essence
+from chancery.gateway.domain.media import check_document, uploaded_type
 from chancery.gateway.handlers.edge import Context, Here, PathId
 from chancery.kernel.errors import Rejected
 from chancery.store.blobs import Blobs
@@ -83,7 +83,7 @@ async def _stored(
 
 
 async def _store(blobs: Blobs, tenant: str, document: DocumentBody) -> BulkDocument:
-    data, media_type = document.data(), essence(document.media_type)
+    data, media_type = document.data(), uploaded_type(document.media_type)
     check_document(media_type, data)
     return BulkDocument(
         source_id=document.source_id,

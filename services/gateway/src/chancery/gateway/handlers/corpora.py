@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from chancery.events import commands, corpora, queries
 from chancery.evidence.corpora import CorpusDeclaration
 from chancery.evidence.corpus_text import format_line, parse_declaration
+from chancery.extract.media import check_charset
 from chancery.gateway.domain.knowledge import (
     AvailableBody,
     CorpusBody,
@@ -159,6 +160,7 @@ def _declared(name: str, content_type: str, body: bytes) -> CorpusDeclaration:
     if media_type not in _TEXTS:
         message = "declare a corpus as application/json, application/yaml or text/plain"
         raise UnsupportedMediaType(message, field="Content-Type")
+    check_charset(content_type)
     try:
         declaration = parse_declaration(body.decode())
     except UnicodeDecodeError as error:

@@ -21,7 +21,7 @@ from chancery.gateway.domain.media import (
     check_document,
     check_media_type,
     check_table,
-    essence,
+    uploaded_type,
 )
 from chancery.gateway.domain.problems import FIELD_CHARACTERS_MAX
 from chancery.gateway.handlers.arriving import Arrival
@@ -183,7 +183,7 @@ def _check(kind: commands.ResourceKind, upload: Upload) -> None:
 
 
 def _media_type(request: Request) -> str:
-    media_type = essence(request.headers.get("content-type", ""))
+    media_type = uploaded_type(request.headers.get("content-type", ""))
     if not media_type:
         message = "send a Content-Type header that says what the body is"
         raise UnsupportedMediaType(message, field="Content-Type")
@@ -203,7 +203,7 @@ async def _receive(request: Request, media_type: str, incoming: Incoming | Spool
                 raise Rejected(message, field="file", code="malformed_form")
             async for piece in _pieces(file):
                 await incoming.write(piece)
-            return essence(file.content_type or "")
+            return uploaded_type(file.content_type or "")
     except HTTPException as error:
         raise Rejected(message, field="body", code="malformed_form") from error
 
@@ -222,4 +222,4 @@ def _from_json(body: bytes) -> Upload:
         place = ".".join(str(step) for step in first["loc"])[:FIELD_CHARACTERS_MAX]
         message = "send {media_type, text} with a text that is not empty"
         raise Rejected(message, field=place or "body", code="invalid_request") from error
-    return Upload(essence(revision.media_type), revision.text.encode())
+    return Upload(uploaded_type(revision.media_type), revision.text.encode())

@@ -12,7 +12,7 @@ from chancery.events.intake import (
 )
 from chancery.evidence.knowledge import body_size
 from chancery.extract.encoding import misencoding
-from chancery.extract.media import HTML, RAW_TYPES, check_media_type, check_signature
+from chancery.extract.media import HTML, RAW_TYPES, check_charset, check_media_type, check_signature
 from chancery.ingestion.domain.submissions import WithContent
 from chancery.ingestion.errors import InvalidSubmission
 from chancery.kernel.errors import Rejected
@@ -56,7 +56,8 @@ def media_type_of(submitted: WithContent) -> str:
         case DocumentSubmitted() | FileSubmitted():
             return check_media_type(submitted.media_type)
         case SnapshotSubmitted():
-            format_of(submitted.media_type)
+            if format_of(submitted.media_type) == "csv":
+                check_charset(submitted.media_type)
             return submitted.media_type.partition(";")[0].strip().lower()
         case DraftSubmitted():
             return MARKDOWN
