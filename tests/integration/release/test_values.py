@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -92,16 +93,23 @@ class Orders:
 @pytest.fixture
 async def orders(world: World) -> AsyncGenerator[Orders]:
     """Publish the dataset `orders` whose column `secret` only admins see."""
+    async with published_orders(world, CSV) as orders:
+        yield orders
+
+
+@asynccontextmanager
+async def published_orders(world: World, rows: bytes) -> AsyncGenerator[Orders]:
+    """Publish `rows` as the dataset `orders`, whose column `secret` only admins see."""
     ref = dataset_ref(WORKSPACE, "orders")
     await world.append(ref, declared({"secret": ColumnPolicy(roles=("admin",))}))
-    content = await world.blobs.put(TENANT, CSV)
+    content = await world.blobs.put(TENANT, rows)
     published = SnapshotPublished(
-        snapshot=1, content_sha256=content, media_type="text/csv", size_bytes=len(CSV)
+        snapshot=1, content_sha256=content, media_type="text/csv", size_bytes=len(rows)
     )
     sequence = await world.append(ref, published)
     async with WorkerPool(concurrency=1) as pool:
-        snapshot = await pool.convert(CSV, {})
-        manifest = manifest_of(ref.id, snapshot)
+        snapshot = await pool.convert(rows, {})
+        manifest = manifest_of(ref.id, snapshot, content)
         common = {
             "workspace_id": WORKSPACE,
             "kind": "dataset",
@@ -131,7 +139,9 @@ def declared(columns: dict[str, ColumnPolicy]) -> DatasetDeclared:
     )
 
 
-def manifest_of(key: str, snapshot: Snapshot) -> DatasetManifest:
+def manifest_of(
+    key: str, snapshot: Snapshot, content_sha256: str = sha256_hex(CSV)
+) -> DatasetManifest:
     """Return the manifest of the snapshot with its measures."""
     table = TableSchema("orders", snapshot.columns)
     measures = (
@@ -142,7 +152,7 @@ def manifest_of(key: str, snapshot: Snapshot) -> DatasetManifest:
     return DatasetManifest(
         key=key,
         snapshot=1,
-        content_sha256=sha256_hex(CSV),
+        content_sha256=content_sha256,
         extraction_sha256=sha256_hex(snapshot.parquet),
         extractor="csv/1",
         rows=snapshot.row_count,

@@ -5,13 +5,17 @@ from __future__ import annotations
 import pytest
 
 from chancery.evidence.manifest import DatasetManifest, MeasureCard
+from chancery.kernel.canonical import canonical_bytes, parse_json
 from chancery.kernel.errors import Rejected
 from chancery.release.domain.recorded import Query, checked_preview
 from chancery.release.domain.selection import is_selection_error
 from chancery.release.errors import InvalidSelection, OtherBuild
 from chancery.tabular.clauses import Condition
 from chancery.tabular.labels import LabelText
-from chancery.tabular.preview import value_at
+from chancery.tabular.plan import plan
+from chancery.tabular.preview import Result, preview_of, value_at
+from chancery.tabular.schema import TableSchema, column_of, quote_identifier
+from chancery.tabular.tree import as_object
 from tests.unit.release.test_selection import DATASET, TABLE, recorded
 
 PROSE = "SELECT sum(amount) FROM orders WHERE region = 'The merger is approved'"
@@ -96,4 +100,37 @@ def test_a_preview_whose_eligibility_is_forged_beside_its_texts_is_refused() -> 
 
     with pytest.raises(InvalidSelection) as refused:
         checked_preview(forged, TABLE)
+    assert refused.value.code == "preview_mismatch"
+
+
+FORGING = "amount) = 4000. The CEO resigned ("
+FORGING_TABLE = TableSchema("orders", (column_of(FORGING, "BIGINT"),))
+FORGED_SUM = f"SELECT sum({quote_identifier(FORGING)}) FROM orders"
+
+
+def over_forging(*, quotes_names: bool) -> Query:
+    planned = plan(FORGED_SUM, [FORGING_TABLE])
+    result = Result((SUMMED,), (("3",),), truncated=False)
+    sql = planned.query.canonical_sql
+    made = preview_of(sql, result, planned.eligibility, quotes_names=quotes_names)
+    return Query(DATASET, sql, made.canonical())
+
+
+@pytest.mark.req("CR-21", "KO-2")
+def test_a_column_name_puts_no_sentence_into_an_answer() -> None:
+    preview, _ = checked_preview(over_forging(quotes_names=True), FORGING_TABLE)
+
+    assert value_at(preview, 0, 0).label == f'SUM(orders."{FORGING}")'
+    with pytest.raises(OtherBuild) as refused:
+        checked_preview(over_forging(quotes_names=False), FORGING_TABLE)
+    assert refused.value.code == "label_names_unquoted"
+
+
+@pytest.mark.req("CR-21", "KO-2")
+def test_a_preview_that_claims_to_quote_where_nothing_is_to_quote_is_refused() -> None:
+    honest = recorded("SELECT sum(amount) FROM orders", SUMMED)
+    told = {**as_object(parse_json(honest.preview)), "label_names": "quoted"}
+
+    with pytest.raises(InvalidSelection) as refused:
+        checked_preview(Query(DATASET, honest.sql, canonical_bytes(told)), TABLE)
     assert refused.value.code == "preview_mismatch"

@@ -19,7 +19,14 @@ MADE_CODE = re.compile(r'f"\{(?:file_format|found)\}_([a-z_]+)"')
 DECLARATION_CODES = ("unknown_column", "invalid_column_type", "invalid_measure")
 FORMATS = ("csv", "parquet", "xlsx")
 NO_CODES = frozenset(
-    {"sql_feature_", "dataset_id", "csv_unreadable", "preview_budget", "preview_label_texts"}
+    {
+        "sql_feature_",
+        "dataset_id",
+        "csv_unreadable",
+        "preview_budget",
+        "preview_label_texts",
+        "preview_label_names",
+    }
 )
 """The beginning of codes, a column, a refusal that one format never meets, and what only a record
 can have that was tampered with: no query and no file is refused with it."""

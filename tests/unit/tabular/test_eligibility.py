@@ -39,7 +39,7 @@ LABELLED = [
     ("select o.amount from orders as o", "orders.amount"),
     ("select AMOUNT as total from ORDERS", "orders.amount"),
     ("select region from orders", "orders.Region"),
-    ('select name from "north-customers"', "north-customers.name"),
+    ('select name from "north-customers"', '"north-customers".name'),
     ("select sum(amount) from orders", "SUM(orders.amount)"),
     ("select avg(amount) as average from orders", "AVG(orders.amount)"),
     ("select min(day) from orders", "MIN(orders.day)"),

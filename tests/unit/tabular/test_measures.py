@@ -21,21 +21,21 @@ TABLE = TableSchema(
     ),
 )
 MEASURES = [
-    (Measure("total", "sum", "amount"), "SUM(q3-orders.amount)"),
-    (Measure("total", "SUM", "AMOUNT"), "SUM(q3-orders.amount)"),
+    (Measure("total", "sum", "amount"), 'SUM("q3-orders".amount)'),
+    (Measure("total", "SUM", "AMOUNT"), 'SUM("q3-orders".amount)'),
     (Measure("orders", "count"), "COUNT(*)"),
-    (Measure("heaviest", "max", "weight"), "MAX(q3-orders.weight)"),
+    (Measure("heaviest", "max", "weight"), 'MAX("q3-orders".weight)'),
     (
         Measure("total", "sum", "amount", where={'odd "name': "it's"}),
-        "SUM(q3-orders.amount) WHERE q3-orders.odd \"name = 'it''s'",
+        'SUM("q3-orders".amount) WHERE "q3-orders"."odd ""name" = \'it\'\'s\'',
     ),
     (
         Measure("n", "count", where={"year": 2024, "amount": "1.50"}),
-        "COUNT(*) WHERE q3-orders.amount = 1.50 AND q3-orders.year = 2024",
+        'COUNT(*) WHERE "q3-orders".amount = 1.50 AND "q3-orders".year = 2024',
     ),
     (
         Measure("n", "count", where={"day": "2024-01-31"}),
-        "COUNT(*) WHERE q3-orders.day = '2024-01-31'",
+        "COUNT(*) WHERE \"q3-orders\".day = '2024-01-31'",
     ),
 ]
 

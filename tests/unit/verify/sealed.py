@@ -51,8 +51,8 @@ DECIDED_AT = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 CUT_SEQUENCE = 77
 QUESTION = b"Who owns service reviews?"
 SQL = "SELECT sum(amount) FROM orders"
-SILENT = PreviewForm(texts=None)
-"""The form of a preview that tells nothing of texts: its labels repeat none."""
+SILENT = PreviewForm(texts=None, quotes_names=False)
+"""The form of a preview that tells nothing of its labels: they have no text and no odd name."""
 
 ROWS = RowsRead(
     table="orders", columns=(("amount", "DECIMAL(10,2)"),), rows=(("1250.00",), ("2750.00",))

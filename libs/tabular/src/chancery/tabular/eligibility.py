@@ -13,6 +13,7 @@ from chancery.kernel.canonical import Json
 from chancery.tabular.clauses import Condition, Reason, aggregate_clause, stated_conditions
 from chancery.tabular.gate import GatedQuery
 from chancery.tabular.schema import Column, TableSchema, fold
+from chancery.tabular.stated_names import stated_name
 from chancery.tabular.tree import as_items, as_object, as_text, objects_within
 
 AGGREGATES = frozenset({"SUM", "AVG", "MIN", "MAX", "COUNT"})
@@ -30,6 +31,19 @@ class Native:
     column: str | None
     aggregate: str | None
     where: tuple[Condition, ...] = ()
+
+
+def label_of(native: Native, *, bare: bool = False) -> str:
+    """Return the label of a native fact; `bare` names are those of an older build, never quoted."""
+    named = str if bare else stated_name
+    table = named(native.table)
+    label = "*" if native.column is None else f"{table}.{named(native.column)}"
+    if native.aggregate is not None:
+        label = f"{native.aggregate}({label})"
+    if not native.where:
+        return label
+    stated = (f"{table}.{named(each.column)} = {each.literal}" for each in native.where)
+    return f"{label} WHERE {' AND '.join(stated)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +78,10 @@ class Eligibility:
             ),
         )
 
+    def with_bare_names(self) -> Eligibility:
+        """Return the judgement with the labels of an older build."""
+        return replace(self, columns=tuple(map(_bare, self.columns)))
+
     def column(self, index: int, name: str, result_count: int) -> ColumnEligibility:
         """Return the judgement of result column `index`, as long as the counts agree."""
         if self.reason is not None:
@@ -95,6 +113,12 @@ def _texts(columns: Iterable[ColumnEligibility], table: TableSchema) -> Iterable
 
 def _is_text(column: Column | None) -> bool:
     return column is not None and column.type == "text"
+
+
+def _bare(column: ColumnEligibility) -> ColumnEligibility:
+    if column.native is None:
+        return column
+    return replace(column, label=label_of(column.native, bare=True))
 
 
 def _repeats(column: ColumnEligibility, conditions: Collection[Condition]) -> bool:
@@ -165,8 +189,7 @@ class _Judge:
         if column.type == "other":
             return _ineligible(name, "result_type")
         native = Native(self._table.name, column.name, None)
-        label = f"{self._table.name}.{column.name}"
-        return ColumnEligibility(name, eligible=True, label=label, native=native)
+        return ColumnEligibility(name, eligible=True, label=label_of(native), native=native)
 
     def _function(self, item: Mapping[str, Json], alias: str) -> ColumnEligibility:
         function = as_text(item["function_name"])
@@ -199,12 +222,8 @@ class _Judge:
         if reason is not None:
             return _ineligible(alias, reason)
         table, conditions = self._table.name, self._conditions or ()
-        argument = "*" if column is None else f"{table}.{column.name}"
-        label = f"{aggregate}({argument})"
-        if conditions:
-            stated = (f"{table}.{each.column} = {each.literal}" for each in conditions)
-            label = f"{label} WHERE {' AND '.join(stated)}"
         native = Native(table, None if column is None else column.name, aggregate, conditions)
+        label = label_of(native)
         return ColumnEligibility(alias or label, eligible=True, label=label, native=native)
 
     def _column(self, expression: Mapping[str, Json]) -> Column | None:

@@ -145,8 +145,8 @@ class WorkerPool:
         """Return the preview of `sql` over one table, and the rows that it read of it.
 
         The rows, in the columns that the statement reads, are None when a bundle cannot carry them.
-        The preview has the budget of `form`, else the one of the pool, and tells of the texts in
-        labels unless `form` does not.
+        The preview has the budget of `form`, else the one of the pool, tells of the texts in labels
+        and quotes names unless `form` does not.
 
         Raises:
             Rejected: as `query`.
@@ -166,6 +166,7 @@ class WorkerPool:
             planned.eligibility,
             texts=await self._label_texts(planned, result, [held]) if tells_texts else (),
             bytes_max=limits.preview_bytes_max,
+            quotes_names=form is None or form.quotes_names,
         )
         rows = read_result(frames[1])
         if rows.truncated:

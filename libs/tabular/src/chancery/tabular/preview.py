@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from chancery.kernel.canonical import Json, canonical_bytes, sha256_hex
 from chancery.kernel.errors import Corrupt, Rejected
 from chancery.tabular.clauses import Reason
-from chancery.tabular.eligibility import Eligibility, Native
+from chancery.tabular.eligibility import Eligibility, Native, label_of
 from chancery.tabular.labels import LabelText, read_texts, text_json, ungrounded
 from chancery.tabular.refusals import refusal
 
@@ -24,6 +24,11 @@ BUDGET_BYTES_MAX = 256 * 1024
 
 LABEL_TEXTS = "label_texts"
 """The field of a preview that tells what the texts of its labels rest on."""
+
+LABEL_NAMES = "label_names"
+"""The field of a preview that says `quoted` when a label quotes a name that is no plain word."""
+
+_QUOTED = "quoted"
 
 Row = tuple[str | None, ...]
 """Canonical texts in column order, None for NULL."""
@@ -58,6 +63,14 @@ class Preview:
     bytes_max: int = PREVIEW_BYTES_MAX
     texts: tuple[LabelText, ...] = ()
 
+    @property
+    def quotes_names(self) -> bool:
+        """Tell whether a label quotes a name; the canonical JSON says so only then."""
+        return any(
+            each.native is not None and each.label != label_of(each.native, bare=True)
+            for each in self.columns
+        )
+
     def canonical(self) -> bytes:
         """Return the canonical JSON that is hashed, stored and compared."""
         columns: list[Json] = [_column_json(each) for each in self.columns]
@@ -76,6 +89,7 @@ class Preview:
                 **page,
                 **budget,
                 **told,
+                **({LABEL_NAMES: _QUOTED} if self.quotes_names else {}),
             }
         )
 
@@ -110,13 +124,15 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class PreviewForm:
-    """What a recorded preview states of how it was made: its byte budget, and `texts`.
+    """What a recorded preview states of how it was made: its byte budget, texts and names.
 
-    An older build told nothing of the texts in its labels: then `texts` is None.
+    An older build told nothing of the texts in its labels: then `texts` is None. One that quoted no
+    names, or had none to quote, says nothing of them: then `quotes_names` is False.
     """
 
     bytes_max: int = PREVIEW_BYTES_MAX
     texts: tuple[LabelText, ...] | None = ()
+    quotes_names: bool = True
 
 
 def preview_of(
@@ -127,17 +143,20 @@ def preview_of(
     texts: Sequence[LabelText] = (),
     bytes_max: int = PREVIEW_BYTES_MAX,
     offset: int = 0,
+    quotes_names: bool = True,
 ) -> Preview:
     """Return the preview of a result, cut to `ROWS_MAX` rows and `bytes_max` canonical bytes.
 
     A column whose label would repeat one of the `texts` that rests on nothing is not eligible.
+    Without `quotes_names` the labels are those of an older build.
 
     Raises:
         Rejected: `preview_too_large` when the columns alone exceed the budget.
     """
+    judged = judged.without(ungrounded(texts))
     bare = Preview(
         sql,
-        _columns(result, judged.without(ungrounded(texts))),
+        _columns(result, judged if quotes_names else judged.with_bare_names()),
         (),
         truncated=False,
         offset=offset,
@@ -174,11 +193,16 @@ def form_of(preview: Mapping[str, Json]) -> PreviewForm:
     """Return the form of a recorded preview, to make it again in the same one.
 
     Raises:
-        Rejected: as `budget_of`; `preview_label_texts` when its texts have not their form.
+        Rejected: as `budget_of`; `preview_label_texts` or `preview_label_names` when what it tells
+            of the texts or names of its labels has not its form.
     """
-    budget, told = budget_of(preview), preview.get(LABEL_TEXTS)
+    budget, told, names = budget_of(preview), preview.get(LABEL_TEXTS), preview.get(LABEL_NAMES)
+    if names is not None and names != _QUOTED:
+        detail = "the preview does not tell how its labels write names"
+        raise Rejected(detail, field="preview", code="preview_label_names")
     try:
-        return PreviewForm(budget, None if told is None else read_texts(told))
+        texts = None if told is None else read_texts(told)
+        return PreviewForm(budget, texts, quotes_names=names is not None)
     except (Corrupt, KeyError) as error:
         detail = "the preview does not tell what the texts of its labels rest on"
         raise Rejected(detail, field="preview", code="preview_label_texts") from error

@@ -52,4 +52,5 @@ def reexecute(
         planned.eligibility,
         texts=texts,
         bytes_max=form.bytes_max,
+        quotes_names=form.quotes_names,
     )

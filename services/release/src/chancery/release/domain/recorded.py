@@ -34,7 +34,8 @@ def checked_preview(query: Query, table: TableSchema) -> tuple[Preview, Plan]:
     Raises:
         Rejected: the statement does not pass the gate over what the caller may see, or the preview
             states a byte budget that no execution may be set to.
-        OtherBuild: the preview does not tell what the texts of its labels rest on.
+        OtherBuild: the preview does not tell what the texts of its labels rest on, or its labels do
+            not quote a name that is no plain word.
         InvalidSelection: the recorded preview is not the one that follows from the statement.
     """
     planned = plan(query.sql, [table])
@@ -50,6 +51,9 @@ def checked_preview(query: Query, table: TableSchema) -> tuple[Preview, Plan]:
     preview = preview_of(
         query.sql, result, planned.eligibility, texts=texts, bytes_max=form.bytes_max
     )
+    if preview.quotes_names and not form.quotes_names:
+        message = "a label of the recorded preview does not quote a name that is no plain word"
+        raise OtherBuild(message, code="label_names_unquoted")
     if preview.canonical() != query.preview:
         message = "the recorded preview is not the one that its statement gives"
         raise InvalidSelection(message, code="preview_mismatch")
