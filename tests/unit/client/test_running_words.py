@@ -19,11 +19,13 @@ from chancery.client.command.settings import (
     CommandSettings,
     InvalidSetting,
     NoToken,
+    operator_token,
     server_token,
     server_url,
 )
 from chancery.client.errors import Problem, ProblemError
 from chancery.client.reachability import may_pass, unreachable
+from chancery.embedded.folder import hold_folder
 from chancery.kernel.errors import Rejected
 
 URL = httpx.URL("https://chancery.example:1")
@@ -55,15 +57,17 @@ def test_each_way_not_to_be_answered_has_its_sentence(
 
 
 def test_the_port_of_a_running_system_is_read_from_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "http.port").write_text("18080\n", "ascii")
-
     found = CommandSettings(data_dir=tmp_path)
     named = CommandSettings(data_dir=tmp_path, url="http://there:1")
     chosen = CommandSettings(data_dir=tmp_path, http_port=9000)
     none = CommandSettings(data_dir=tmp_path / "other")
 
-    assert server_url(found) == "http://127.0.0.1:18080"
+    with hold_folder(tmp_path) as folder:
+        (folder.run / "http.port").write_text("18080\n", "ascii")
+        while_running = server_url(found)
+
+    assert while_running == "http://127.0.0.1:18080"
+    assert server_url(found) == "http://127.0.0.1:8080"
     assert server_url(named) == "http://there:1"
     assert server_url(chosen) == "http://127.0.0.1:9000"
     assert server_url(none) == "http://127.0.0.1:8080"
@@ -87,7 +91,7 @@ def test_a_missing_token_of_the_operator_names_the_variable_and_the_command(
         (tmp_path / "operator.token").write_bytes(written)
 
     with pytest.raises(NoToken) as refused:
-        server_token(CommandSettings(data_dir=tmp_path))
+        operator_token(tmp_path)
 
     assert refused.value.field == "CHANCERY_TOKEN"
     assert refused.value.detail.startswith(f"CHANCERY_TOKEN is not set and {tmp_path}")

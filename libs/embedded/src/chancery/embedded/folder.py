@@ -69,6 +69,8 @@ def hold_folder(path: Path) -> Generator[DataFolder]:
         raise _not_usable(folder.path, error) from error
     try:
         _lock(descriptor, folder.path)
+        # One that was killed left it; whoever listens there now is not told for this one.
+        (folder.run / HTTP_PORT_FILE).unlink(missing_ok=True)
         yield folder
     finally:
         os.close(descriptor)

@@ -6,7 +6,9 @@ from collections.abc import Generator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from http import HTTPStatus
 
-from chancery.client.command.settings import CommandSettings, server_token, server_url
+from chancery.client.command.address import called, in_the_clear
+from chancery.client.command.output import tell_progress
+from chancery.client.command.settings import CommandSettings
 from chancery.client.errors import ProblemError
 from chancery.client.http import Chancery, connect
 from chancery.kernel.errors import NotFound
@@ -19,9 +21,15 @@ def server_client(settings: CommandSettings) -> AbstractAsyncContextManager[Chan
     """Open a client of the configured server.
 
     Raises:
+        TokenForAnother: the only token is the operator's, which is not for that server.
+        NotRunning: no server is configured, and none runs on the data folder.
         NoToken: when there is none to call it with.
     """
-    return connect(server_url(settings), server_token(settings), absence_s=ABSENCE_S)
+    target = called(settings)
+    host = in_the_clear(target.url)
+    if host is not None:
+        tell_progress(f"chancery: the token travels unencrypted to {host}; https:// protects it")
+    return connect(target.url, target.token, absence_s=ABSENCE_S)
 
 
 class UnknownWorkspace(NotFound):

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field, SecretStr, ValidationError
 
 from chancery.client.command.output import ISSUES_ONE, WrongUsage
-from chancery.embedded.folder import HTTP_PORT_FILE
+from chancery.embedded.folder import HTTP_PORT_FILE, is_held
 from chancery.kernel.errors import Rejected
 from chancery.runtime.settings import ServiceSettings
 
@@ -64,16 +64,22 @@ def invalid_settings(error: ValidationError) -> list[InvalidSetting]:
     return found
 
 
-def server_url(settings: CommandSettings, given: str | None = None) -> str:
-    """Return where the server is: as given, as configured, as the data folder says, or here."""
-    return given or settings.url or _told_url(settings) or _local(settings.http_port)
+def server_url(settings: CommandSettings) -> str:
+    """Return where the server is: as configured, as the data folder says, or here."""
+    is_chosen = "http_port" in settings.model_fields_set
+    told = None if is_chosen else recorded_url(settings.data_dir)
+    return settings.url or told or _local(settings.http_port)
 
 
-def _told_url(settings: CommandSettings) -> str | None:
-    if "http_port" in settings.model_fields_set:
+def recorded_url(folder: Path) -> str | None:
+    """Return where the system that runs on `folder` answers; None when none runs or is ready.
+
+    What a system that was killed left behind is no such address: the port may be anybody's now.
+    """
+    if not is_held(folder):
         return None
     try:
-        port = int((settings.data_dir / "run" / HTTP_PORT_FILE).read_text(encoding="ascii"))
+        port = int((folder / "run" / HTTP_PORT_FILE).read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
     return _local(port)
@@ -84,19 +90,16 @@ def _local(port: int) -> str:
 
 
 def server_token(settings: CommandSettings) -> str:
-    """Return the configured token, or the operator's from the data folder.
+    """Return the configured token.
 
     Raises:
-        InvalidSetting: what is configured is no token.
-        NoToken: when there is neither.
+        InvalidSetting: what is configured is no token, or nothing is.
     """
-    if settings.token is not None:
-        token = settings.token.get_secret_value().strip()
-        if _TOKEN.fullmatch(token):
-            return token
-        message = f"CHANCERY_TOKEN holds no token; {ISSUES_ONE}, or unset it for the operator's"
-        raise InvalidSetting(message, field="CHANCERY_TOKEN", code=NoToken.code)
-    return operator_token(settings.data_dir)
+    token = "" if settings.token is None else settings.token.get_secret_value().strip()
+    if _TOKEN.fullmatch(token):
+        return token
+    message = f"CHANCERY_TOKEN holds no token; {ISSUES_ONE}, or unset it for the operator's"
+    raise InvalidSetting(message, field="CHANCERY_TOKEN", code=NoToken.code)
 
 
 def operator_token(folder: Path) -> str:
