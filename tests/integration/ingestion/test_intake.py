@@ -230,6 +230,26 @@ async def test_another_workspace_or_tenant_is_a_visible_rejection(
     assert after == before
 
 
+@pytest.mark.req("EV-9", "CR-11")
+async def test_a_date_that_is_no_day_of_the_calendar_is_refused(
+    desk: Invitation, nats_access: NatsAccess
+) -> None:
+    async with client_of(desk, []) as client, connect(nats_access.url, name="tests") as admin:
+        before = (await last_sequence(admin, AUTHORITY)).last
+        for number, day in enumerate(
+            ("202\N{FULLWIDTH DIGIT FOUR}-01-01", "2024-02-31", "0000-00-00")
+        ):
+            await submit(client, source_event(f"n{number}", date=day))
+        told = [await outcome(client, f"n{number}") for number in range(3)]
+        after = (await last_sequence(admin, AUTHORITY)).last
+        await submit(client, source_event("n9", date="2024-02-29"))
+        taken = await outcome(client, "n9")
+
+    assert [each["data"].get("field") for each in told] == ["data.date"] * 3
+    assert after == before
+    assert taken["type"] == "chancery.intake.accepted.v1"
+
+
 @pytest.mark.req("EV-9")
 async def test_a_submission_sent_again_is_applied_once(
     desk: Invitation, nats_access: NatsAccess

@@ -37,7 +37,7 @@ from chancery.events.run import Bounds, Filters
 from chancery.evidence.coverage import coverage
 from chancery.evidence.scope import SCOPE_ENTRIES_MAX
 from chancery.release.domain.admission import Admitted, NotAdmitted, Question, admit, passes
-from chancery.release.domain.entries import Resource, index_state
+from chancery.release.domain.entries import Resource, corpus_row, index_state
 from chancery.release.domain.index_fold import Extraction, IndexEntry
 from chancery.release.domain.searched import search_revisions
 from chancery.release.domain.snapshot import Snapshot
@@ -256,6 +256,20 @@ def test_a_filter_only_narrows(
         if filters.date_to is not None:
             is_wanted = is_wanted and day is not None and day <= filters.date_to
         assert (f"s{number}" in narrowed) == is_wanted
+
+
+@pytest.mark.req("CR-11")
+@pytest.mark.parametrize(
+    "stated", ["202\N{FULLWIDTH DIGIT FOUR}-06-01", "2024-02-31", "9999-99-99", "0000-00-00"]
+)
+def test_a_date_on_the_log_that_is_no_day_passes_no_filter_of_dates(stated: str) -> None:
+    undated, dated = _dated("s1", "normative", stated), _dated("s2", "normative", "2024-06-01")
+
+    for filters in (Filters(date_from="2024-01-01"), Filters(date_to="2024-12-31")):
+        asked = replace(QUESTION, filters=filters)
+        assert _ids(admit(asked, snapshot(), [undated, dated])) == {"s2"}
+    states = [each.state for each in (undated, dated) if each.state is not None]
+    assert [row and row.date for row in map(corpus_row, states)] == [None, "2024-06-01"]
 
 
 DATASET = DatasetState(

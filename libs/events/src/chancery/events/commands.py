@@ -32,6 +32,7 @@ from chancery.events.commands_knowledge import (
     UploadFile,
     VersionPublishedOutcome,
 )
+from chancery.events.days import Day
 from chancery.events.declarations import PartialDeclaration
 from chancery.events.envelope import Id, Moment, Sha256
 from chancery.events.index import ResourceKind
@@ -187,7 +188,7 @@ class DeclareSource(Message):
     title: Title
     visibility: Visibility | None = None
     authority: Standing | None = None
-    date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+    date: Day | None = None
 
 
 class PublishRevision(Message):

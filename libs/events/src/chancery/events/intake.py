@@ -16,6 +16,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from chancery.events.authority import Standing, Title, Visibility
 from chancery.events.authority_knowledge import Label
 from chancery.events.commands_knowledge import Evidence, TagsOnce
+from chancery.events.days import Day
 from chancery.events.declarations import WrittenDeclaration, at_first
 from chancery.events.envelope import EventData, Id, Ordinal, Position, Sha256
 from chancery.kernel.canonical import Json, canonical_bytes
@@ -83,7 +84,7 @@ class SourceSubmitted(_OfSource):
     title: Title
     visibility: KeptVisibility = None
     authority: Standing | None = None
-    date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+    date: Day | None = None
 
 
 class RevisionSubmitted(_OfSource):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -16,6 +15,7 @@ from chancery.events.authority import (
     Title,
     Visibility,
 )
+from chancery.events.days import on_the_calendar
 from chancery.events.declarations import WrittenDeclaration
 from chancery.events.envelope import Id, Moment
 from chancery.events.index import ResourceKind
@@ -54,16 +54,7 @@ def _ordered(bounds: BoundsBody) -> BoundsBody:
     return bounds
 
 
-def _on_the_calendar(day: str) -> str:
-    try:
-        date.fromisoformat(day)
-    except ValueError as error:
-        message = "must be a day of the calendar, as YYYY-MM-DD"
-        raise ValueError(message) from error
-    return day
-
-
-Day = Annotated[str, Field(pattern=DAY_PATTERN), AfterValidator(_on_the_calendar)]
+Day = Annotated[str, Field(pattern=DAY_PATTERN), AfterValidator(on_the_calendar)]
 """A day of the calendar, YYYY-MM-DD."""
 
 OrderedBounds = Annotated[BoundsBody, AfterValidator(_ordered)]

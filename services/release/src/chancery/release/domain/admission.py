@@ -24,6 +24,7 @@ from chancery.authority.policies import effective_policy, policy_hash
 from chancery.authority.release import Allow, ReleaseRequest, decide_release
 from chancery.authority.states import CorpusState, PolicyState, SourceState
 from chancery.events.authority import Mode
+from chancery.events.days import known_day
 from chancery.events.index import ResourceKind
 from chancery.events.release import Outcome
 from chancery.events.run import Bounds, Filters
@@ -215,7 +216,7 @@ def passes(filters: Filters, state: Usable | None) -> bool:
     if filters.date_from is None and filters.date_to is None:
         return True
     # Days of one form sort as their texts do.
-    day = state.date
+    day = known_day(state.date)
     return day is not None and (filters.date_from or day) <= day <= (filters.date_to or day)
 
 

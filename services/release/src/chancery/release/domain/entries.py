@@ -18,6 +18,7 @@ from chancery.authority.states import (
     SourceState,
     State,
 )
+from chancery.events.days import known_day
 from chancery.events.index import ResourceKind
 from chancery.events.queries import IndexState
 from chancery.evidence.corpora import Row
@@ -202,7 +203,7 @@ def corpus_row(state: Usable) -> Row | None:
         media_type=media_type,
         live=True,
         authority=state.authority,
-        date=state.date,
+        date=known_day(state.date),
     )
 
 

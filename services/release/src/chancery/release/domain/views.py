@@ -9,6 +9,7 @@ from chancery.authority.access import ColumnView
 from chancery.authority.names import AggregateRef
 from chancery.authority.states import DatasetState, FileState, SourceState
 from chancery.events.authority import Measure
+from chancery.events.days import known_day
 from chancery.events.queries import IndexState, PinnedRevision, ResourceView
 from chancery.evidence.coverage import CoverageReport
 from chancery.kernel.canonical import Json
@@ -36,7 +37,7 @@ def resource_view(resource: Resource, view: ColumnView | None = None) -> Resourc
         title=state.title,
         visibility=state.visibility,
         authority=state.authority if is_source else "reference",
-        date=state.date if is_source else None,
+        date=known_day(state.date) if is_source else None,
         revision=len(state.revisions),
         media_type=state.revisions[-1].media_type if state.revisions else None,
         withdrawn=state.withdrawn,
