@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from pydantic import JsonValue, TypeAdapter
@@ -38,6 +39,48 @@ async def test_a_raw_result_has_its_provenance_and_is_no_verified_answer(world: 
     assert snapshot["content_sha256"] == orders.content_sha256
     assert str(provenance["engine"]).startswith("duckdb/")
     assert "sum" in str(provenance["sql"]).casefold()
+
+
+@pytest.mark.req("CR-23")
+async def test_the_provenance_names_what_was_read_and_not_what_is_called_alike(
+    world: World,
+) -> None:
+    orders = await world.dataset()
+    alike = orders.model_copy(update={"id": "ORDERS", "key": "e" * 32, "revision": 2})
+
+    async def read(sql: str) -> list[JsonValue]:
+        result = TypeAdapter(dict[str, Any]).validate_python(await query(world, sql, orders, alike))
+        return [each["dataset_id"] for each in result["provenance"]["snapshots"]]
+
+    assert await read("select sum(id) from orders") == ["orders"]
+    assert await read('select sum(id) from "ORDERS"') == ["ORDERS"]
+    with pytest.raises(Rejected) as refused:
+        await query(world, "select sum(id) from Orders", orders, alike)
+    assert refused.value.code == "sql_ambiguous_table"
+
+
+@pytest.mark.req("CR-23", "CR-27")
+async def test_a_dataset_that_has_no_table_yet_is_told_to_who_may_see_it(world: World) -> None:
+    orders = await world.dataset()
+    nothing = {"extraction_sha256": None, "manifest_sha256": None, "state": "pending"}
+    waiting = orders.model_copy(update={**nothing, "id": "later", "key": "e" * 32})
+    alike = waiting.model_copy(update={"id": "ORDERS"})
+
+    async def refusal(sql: str, *seen: ScopeEntry) -> tuple[str, str]:
+        with pytest.raises(Rejected) as refused:
+            await query(world, sql, orders, *seen)
+        return refused.value.code, refused.value.detail
+
+    shown = await refusal("select * from later", waiting)
+    unseen, absent = await refusal("select * from later"), await refusal("select * from never")
+
+    assert shown[0] == "sql_table_not_ready"
+    assert '"later"' in shown[1]
+    assert unseen[0] == "sql_unknown_table"
+    assert unseen[1].replace("later", "never") == absent[1]
+    assert (await refusal('select * from "ORDERS"', alike))[0] == "sql_table_not_ready"
+    assert (await refusal("select * from Orders", alike))[0] == "sql_ambiguous_table"
+    assert (await query(world, "select id from orders", orders, waiting, alike))["rows"]
 
 
 @pytest.mark.req("CR-21", "CR-23", "CR-27")

@@ -48,6 +48,7 @@ SCHEMAS = (
 )
 OTHER_CODES = {
     "sql_unknown_table",
+    "sql_table_not_ready",
     "sql_ambiguous_table",
     "sql_abandoned",
     "sql_busy",

@@ -25,6 +25,7 @@ TEXTS: Mapping[str, str] = {
     "sql_statement_not_select": "sql is not a SELECT; only SELECT statements are allowed",
     "sql_too_complex": "sql has too many parts or is nested too deeply; simplify it",
     "sql_unknown_table": "sql names a table that is not a dataset of this workspace",
+    "sql_table_not_ready": "sql names a dataset that cannot be queried yet; ask for its state",
     "sql_ambiguous_table": "sql names tables whose names differ only in case; use one of them",
     "sql_unknown_column": "sql names a column that the tables it reads do not have",
     "sql_lineage_unresolved": "the columns that sql reads cannot be proven; simplify it",

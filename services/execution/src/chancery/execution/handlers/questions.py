@@ -18,6 +18,7 @@ from chancery.events.queries import (
 )
 from chancery.events.requests import Caller, Request
 from chancery.events.topology import abandoned_subject
+from chancery.execution.domain.named import named_by
 from chancery.execution.domain.tables import visible_schema
 from chancery.execution.errors import Abandoned, Busy
 from chancery.execution.handlers.material import PinnedTable, Reading
@@ -30,7 +31,6 @@ from chancery.tabular.engine import engine_name
 from chancery.tabular.jobs import Page, Table
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.preview import Preview
-from chancery.tabular.schema import fold
 from chancery.tabular.statistics import ColumnStatistics, TableStatistics
 
 ANSWER_S = 40.0
@@ -84,8 +84,7 @@ class Questions:
         body, caller = request.body, request.caller
         page = Page(body.offset, body.limit)
         async with self._abandonable(request), self._turn(caller):
-            named = {fold(name) for name in await self.sql.tables(body.sql)}
-            used = [each for each in body.datasets if fold(each.id) in named and _ready(each)]
+            used = named_by(await self.sql.tables(body.sql), body.datasets)
             pinned = [_pinned(each) for each in used]
             async with self.reading.tables(caller.tenant, pinned) as tables:
                 preview = await self.sql.query(body.sql, tables, page=page)
@@ -195,10 +194,6 @@ def _summary(found: ColumnStatistics) -> ColumnSummary:
         maximum=found.maximum,
         distinct=found.distinct,
     )
-
-
-def _ready(pinned: PinnedRevision) -> bool:
-    return pinned.extraction_sha256 is not None and pinned.manifest_sha256 is not None
 
 
 def _pinned(pinned: PinnedRevision) -> PinnedTable:
