@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from chancery.client.command.absence import Absence, is_away
 from chancery.client.command.declaring import Wanted
 from chancery.client.command.items import Item, check_item
 from chancery.client.command.outcomes import NotIndexed, Published
@@ -45,7 +46,7 @@ FEW: Final = 8
 class Bulk:
     """Publishes documents into one workspace; `heard` is told of each as it ends.
 
-    `known` are the sources as they were before.
+    `known` are the sources as they were before, `absence` is what the server may be away.
     """
 
     workspace: Workspace
@@ -53,13 +54,18 @@ class Bulk:
     known: Mapping[str, Resource]
     bytes_max: int
     heard: Callable[[Published], None]
+    absence: Absence
     _open: dict[str, tuple[Item, BulkPublished]] = field(
         default_factory=dict[str, "tuple[Item, BulkPublished]"]
     )
     _progressed: float = field(default_factory=time.monotonic)
 
     async def publish(self, items: Sequence[Item]) -> None:
-        """Publish every item and return once each has ended."""
+        """Publish every item and return once each has ended.
+
+        Raises:
+            ServerLost: in a group; what has not ended by then is left.
+        """
         async with asyncio.TaskGroup() as group:
             sending = group.create_task(self._send_all(items))
             await self._watch(sending)
@@ -114,12 +120,19 @@ class Bulk:
         )
 
     async def _send(self, batch: Sequence[tuple[Item, Document]]) -> None:
-        try:
-            told = await self.workspace.publish_all([document for _, document in batch])
-        except ChanceryError as error:
-            for item, _ in batch:
-                self._end(Published(item, {}, error))
-            return
+        told: Sequence[BulkPublished] | None = None
+        while told is None:
+            try:
+                told = await self.workspace.publish_all([document for _, document in batch])
+            except ChanceryError as error:
+                if is_away(error):
+                    # What arrived all the same is recognised when it comes again.
+                    await self.absence.wait("sending", error)
+                    continue
+                for item, _ in batch:
+                    self._end(Published(item, {}, error))
+                return
+        self.absence.ended("sending")
         for (item, _), published in zip(batch, told, strict=True):
             self._take(item, published)
 
@@ -151,9 +164,12 @@ class Bulk:
         try:
             found = {each.id: each for each in await self.workspace.sources()}
         except ChanceryError as error:
+            if is_away(error):
+                self.absence.note("looking", error)
             if exit_code(error) != EXIT_UNAVAILABLE:
                 self._give_up(error)
             return
+        self.absence.ended("looking")
         for item, published in list(self._open.values()):
             resource = found.get(item.id)
             if _may_have_ended(resource, published) and not await self._settle(
@@ -176,12 +192,15 @@ class Bulk:
             if not _is_ready(resource, published):
                 status = await self.workspace.status(item.id, published.revision)
         except ChanceryError as error:
+            if is_away(error):
+                self.absence.note("looking", error)
             if exit_code(error) == EXIT_UNAVAILABLE:
                 # The others are asked after first the next time.
                 self._open[item.id] = self._open.pop(item.id)
                 return False
             self._end(Published(item, self._told(published), error))
             return True
+        self.absence.ended("looking")
         if status.state != "pending":
             told = {**self._told(published), "state": status.state}
             self._end(Published(item, told, not_indexed(item.id, status)))

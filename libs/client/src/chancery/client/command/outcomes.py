@@ -49,6 +49,11 @@ class Summary:
     unchanged: int
     withdrawn: int = 0
 
+    @property
+    def unfinished(self) -> int:
+        """Return how many had not ended when the rest was given up."""
+        return self.files - self.ready - self.failed
+
     def to_json(self) -> dict[str, Json]:
         """Return the counts as a JSON object."""
         return {
@@ -57,15 +62,15 @@ class Summary:
             "failed": self.failed,
             "unchanged": self.unchanged,
             "withdrawn": self.withdrawn,
+            "not_finished": self.unfinished,
         }
 
     def sentence(self) -> str:
         """Return the counts for people."""
-        unfinished = self.files - self.ready - self.failed
-        left = f", {unfinished} not finished" if unfinished else ""
+        left = f", {self.unfinished} not finished (run the same command again)"
         return (
             f"{self.files} files: {self.ready} ready ({self.unchanged} unchanged), "
-            f"{self.failed} failed{self._kept_away()}{left}"
+            f"{self.failed} failed{self._kept_away()}{left if self.unfinished else ''}"
         )
 
     def _kept_away(self) -> str:

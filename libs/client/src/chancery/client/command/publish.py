@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chancery.client.command.absence import Absence, ServerLost, is_away
 from chancery.client.command.arguments import given_id
 from chancery.client.command.bulk import SINGLE_BYTES, Bulk, not_indexed, unreadable
 from chancery.client.command.declaring import Wanted, declare_dataset, declare_source
@@ -21,6 +22,7 @@ from chancery.client.command.outcomes import Published, exit_code_of, summary
 from chancery.client.command.output import (
     EXIT_UNAVAILABLE,
     WrongUsage,
+    error_document,
     tell,
     tell_error,
     tell_json,
@@ -32,7 +34,7 @@ from chancery.client.command.settings import load_settings
 from chancery.client.replies import Resource
 from chancery.client.workspace import Workspace
 from chancery.kernel.canonical import Json
-from chancery.kernel.errors import ChanceryError
+from chancery.kernel.errors import ChanceryError, Unavailable
 
 AT_ONCE_MAX = 4
 """How many tables and large files are on their way at the same time."""
@@ -43,7 +45,7 @@ SKIPPED_SHOWN = 10
 async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json: bool) -> int:
     """Publish the file or every file of the folder, say what became of each, return the exit code.
 
-    Ctrl-C ends it with what was told so far; the same command goes on.
+    Ctrl-C and a server that is lost end it with what was told so far; the same command goes on.
 
     Raises:
         WrongUsage: when one title is given for many files.
@@ -61,18 +63,21 @@ async def run_publish(path: Path, workspace_id: str, wanted: Wanted, *, as_json:
             items = await with_kept_ids(workspace, found.items, known)
         with counting(len(items), is_shown=is_folder and not as_json) as counter:
             batch = Batch(workspace, wanted, settings.max_upload_bytes, counter, as_json=as_json)
-            is_cut_off = not await _publish(batch, items, known if is_folder else None)
+            stopped = await _publish(batch, items, known if is_folder else None)
     outcomes = [batch.outcomes[item] for item in items if item in batch.outcomes]
     counts = summary(len(items), outcomes)
     if as_json:
         published: list[Json] = [each.to_json() for each in outcomes]
         told: dict[str, Json] = {"published": published, "summary": counts.to_json()}
+        told |= {} if stopped is None else {"error": error_document(stopped)}
         tell_json({**told, "skipped": list(found.skipped), "skipped_why": dict(found.skipped)})
-    elif is_folder:
+    elif stopped is not None:
+        tell_error(stopped, as_json=False)
+    if is_folder and not as_json:
         tell_progress(counts.sentence())
         for sentence in _sentences_of(found.skipped):
             tell_progress(sentence)
-    return EXIT_UNAVAILABLE if is_cut_off else exit_code_of(outcomes)
+    return exit_code_of(outcomes) if stopped is None else EXIT_UNAVAILABLE
 
 
 def _check_title(title: str | None, *, is_folder: bool) -> None:
@@ -95,14 +100,30 @@ def _sentences_of(skipped: Mapping[str, str]) -> Iterator[str]:
         yield f"skipped, {reason}: {len(names)} ({', '.join(names[:SKIPPED_SHOWN])}{more})"
 
 
-async def _publish(batch: Batch, items: Sequence[Item], known: dict[str, Resource] | None) -> bool:
-    """Publish all items; return False when Ctrl-C cut that off."""
+class Stopped(Unavailable):
+    """Ctrl-C ended it."""
+
+    code = "stopped"
+
+
+async def _publish(
+    batch: Batch, items: Sequence[Item], known: dict[str, Resource] | None
+) -> Unavailable | None:
+    """Publish all items; return why that was cut off, if so."""
+    lost: list[Unavailable] = []
     try:
         await batch.publish(items, known)
-    except asyncio.CancelledError:
-        tell_progress("stopped; the same command goes on")
-        return False
-    return True
+    except* ServerLost as group:
+        lost.append(_first_of(group))
+    except* asyncio.CancelledError:
+        message = "stopped; the same command goes on"
+        lost.append(Stopped(message))
+    return lost[0] if lost else None
+
+
+def _first_of(group: ExceptionGroup[ServerLost]) -> ServerLost:
+    first = group.exceptions[0]
+    return _first_of(first) if isinstance(first, ExceptionGroup) else first
 
 
 @dataclass(slots=True)
@@ -118,6 +139,11 @@ class Batch:
     counter: Counter
     as_json: bool = field(kw_only=True)
     outcomes: dict[Item, Published] = field(default_factory=dict[Item, Published])
+    _absence: Absence = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Share one patience among everything that is on its way."""
+        self._absence = Absence(self._tell_absence)
 
     async def publish(self, items: Sequence[Item], known: dict[str, Resource] | None) -> None:
         """Publish every item; `known` are the sources that are there, None for a single file."""
@@ -126,10 +152,21 @@ class Batch:
         slots = asyncio.Semaphore(AT_ONCE_MAX)
         async with asyncio.TaskGroup() as group:
             if together:
-                bulk = Bulk(self.workspace, self.wanted, known or {}, self.bytes_max, self._hear)
+                bulk = Bulk(
+                    self.workspace,
+                    self.wanted,
+                    known or {},
+                    self.bytes_max,
+                    self._hear,
+                    self._absence,
+                )
                 group.create_task(bulk.publish(together))
             for item in others:
-                group.create_task(self._one(item, slots))
+                group.create_task(self._one(item, slots, is_alone=known is None))
+
+    def _tell_absence(self, line: str) -> None:
+        with self.counter.hidden():
+            tell_progress(line)
 
     def _hear(self, outcome: Published) -> None:
         self.outcomes[outcome.item] = outcome
@@ -138,17 +175,32 @@ class Batch:
             with self.counter.hidden():
                 _tell(outcome)
 
-    async def _one(self, item: Item, slots: asyncio.Semaphore) -> None:
+    async def _one(self, item: Item, slots: asyncio.Semaphore, *, is_alone: bool) -> None:
         told: dict[str, Json] = {}
         async with slots:
             try:
-                await self._publish(item, told)
+                await (self._publish if is_alone else self._patiently)(item, told)
                 outcome = Published(item, told)
+            except ServerLost:
+                raise
             except ChanceryError as error:
                 outcome = Published(item, told, error)
             except OSError as error:
                 outcome = Published(item, told, unreadable(error))
         self._hear(outcome)
+
+    async def _patiently(self, item: Item, told: dict[str, Json]) -> None:
+        """Publish one of many; while the server is away, again: what arrived is recognised."""
+        while True:
+            try:
+                await self._publish(item, told)
+            except ChanceryError as error:
+                if not is_away(error):
+                    raise
+                await self._absence.wait("sending", error)
+            else:
+                self._absence.ended("sending")
+                return
 
     async def _publish(self, item: Item, told: dict[str, Json]) -> None:
         data = await asyncio.to_thread(item.path.read_bytes)
