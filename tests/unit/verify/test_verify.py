@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chancery.attest.signing import SigningKey
+from chancery.client.demo.closing import report_lines
 from chancery.events.authority import Language
 from chancery.events.release import Outcome
 from chancery.evidence.bundle import Bundle, RowsRead
@@ -76,7 +77,20 @@ def test_an_answer_in_each_language_is_verified(language: Language) -> None:
     ],
 )
 def test_a_refusal_has_a_receipt_that_is_verified(outcome: Outcome, cut: bool) -> None:
-    assert check(sealed.refused_bundle(outcome, cut=cut)).exit_code == 0
+    report = check(sealed.refused_bundle(outcome, cut=cut))
+
+    assert (report.exit_code, report.to_json()["refusal"]) == (0, outcome)
+    assert report_lines(report)[-1] == f"verified: this is a refusal ({outcome}), no answer"
+
+
+@pytest.mark.req("XB-5")
+def test_an_answer_is_no_refusal_and_what_does_not_match_is_believed_neither() -> None:
+    answer = check(FULL)
+    refusal = sealed.refused_bundle()
+    forged = check(refusal.model_copy(update={"text": "another text"}))
+
+    assert (answer.to_json()["refusal"], report_lines(answer)[-1]) == (None, "verified")
+    assert (forged.to_json()["refusal"], report_lines(forged)[-1]) == (None, "mismatch")
 
 
 def test_without_a_trusted_key_the_signer_is_named_and_trust_left_open() -> None:

@@ -27,9 +27,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The checks in the order in which they were made."""
+    """The checks in the order in which they were made.
+
+    `outcome` is why nothing was answered, in a bundle of a refusal; None in that of an answer.
+    """
 
     checks: tuple[Check, ...]
+    outcome: str | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -55,11 +59,17 @@ class Report:
         """Return the names of the checks that do not match."""
         return tuple(check.name for check in self.checks if check.verdict == "mismatch")
 
+    @property
+    def refusal(self) -> str | None:
+        """Return the outcome of what is no answer; what does not match is believed nothing."""
+        return None if self.verdict == "mismatch" else self.outcome
+
     def to_json(self) -> Mapping[str, Json]:
-        """Return the report as a JSON object."""
+        """Return the report as a JSON object; `refusal` is null for an answer."""
         return {
             "verdict": self.verdict,
             "exit_code": self.exit_code,
+            "refusal": self.refusal,
             "checks": [
                 {"name": check.name, "verdict": check.verdict, "detail": check.detail}
                 for check in self.checks

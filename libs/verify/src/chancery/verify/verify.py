@@ -44,7 +44,8 @@ def verify_bundle(
         bundle = _parsed(data)
     except Malformed as error:
         return Report((mismatch("format", error.detail),))
-    return Report((verified("format", bundle.format), *_checks(bundle, public_key, run)))
+    checks = (verified("format", bundle.format), *_checks(bundle, public_key, run))
+    return Report(checks, outcome=bundle.receipt.core.outcome)
 
 
 def _parsed(data: bytes) -> Bundle:

@@ -83,7 +83,9 @@ def report_lines(report: Report) -> list[str]:
     """Return a report for people: what matches, what does not, and what cannot be checked."""
     marks = {"verified": "ok", "mismatch": "MISMATCH", "uncheckable": "not checkable here"}
     lines = [f"{marks[each.verdict]}: {each.name} ({each.detail})" for each in report.checks]
-    return [*lines, report.verdict]
+    if report.refusal is None:
+        return [*lines, report.verdict]
+    return [*lines, f"{report.verdict}: this is a refusal ({report.refusal}), no answer"]
 
 
 async def _refused(client: Chancery, method: str, path: str) -> ProblemError:
