@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, Strict
 
 from chancery.events.authority import Title, Visibility
 from chancery.events.authority_knowledge import (
@@ -28,7 +28,7 @@ class EvidenceName(Message):
 
     kind: EvidenceKind
     id: Id
-    revision: Ordinal
+    revision: Annotated[Ordinal, Strict()]
 
 
 def _each_once(evidence: tuple[EvidenceName, ...]) -> tuple[EvidenceName, ...]:

@@ -21,6 +21,7 @@ from chancery.events.envelope import Id, Moment
 from chancery.events.index import ResourceKind
 from chancery.events.queries import QUERY_OFFSET_MAX, QUERY_ROWS_MAX
 from chancery.events.run import Bounds, Filters, Selection
+from chancery.gateway.domain.exact import Exact
 from chancery.runtime.sentences import DAY_PATTERN
 
 QUESTION_SCALARS_MAX = 4000
@@ -37,7 +38,7 @@ def _trimmed(question: str) -> str:
     return trimmed
 
 
-class BoundsBody(Bounds):
+class BoundsBody(Exact, Bounds):
     """How much a run may take; an unknown bound is refused by its name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,7 +65,7 @@ Question = Annotated[str, AfterValidator(_trimmed)]
 """A question, trimmed, of 1 to 4,000 code points."""
 
 
-class Body(BaseModel):
+class Body(Exact):
     """A request body."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

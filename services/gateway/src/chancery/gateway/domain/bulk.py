@@ -12,10 +12,11 @@ from chancery.events.authority import Title, Visibility
 from chancery.events.commands_bulk import DOCUMENTS_MAX, BulkPublished
 from chancery.events.envelope import Id
 from chancery.events.queries import IndexState
+from chancery.gateway.domain.exact import Exact
 from chancery.kernel.errors import Rejected
 
 
-class DocumentBody(BaseModel):
+class DocumentBody(Exact):
     """One document: its `text`, or the bytes of a file as `base64`.
 
     A withdrawn source is refused unless `restore` asks for it to serve again.

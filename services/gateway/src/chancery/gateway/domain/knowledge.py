@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from chancery.events import queries
 from chancery.events.authority import Title, Visibility
 from chancery.events.authority_knowledge import Label
-from chancery.events.commands_knowledge import Evidence
+from chancery.events.commands_knowledge import Evidence, TagsOnce
 from chancery.events.envelope import Id, Sha256
 from chancery.events.run import Bounds
 from chancery.evidence.corpora import CorpusDeclaration
@@ -28,7 +28,7 @@ class DraftBody(Body):
     title: Title
     kind: Label
     domain: Label
-    tags: tuple[Label, ...] = Field(default=(), max_length=20)
+    tags: TagsOnce = ()
     text: str = Field(min_length=1)
     evidence: Evidence = ()
     visibility: Visibility | None = None

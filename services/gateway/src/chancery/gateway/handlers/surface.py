@@ -6,8 +6,10 @@ from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from chancery.events.topology_requests import REQUESTS
 from chancery.gateway.domain.problems import (
     VIOLATIONS_MAX,
     Problem,
@@ -38,10 +40,15 @@ from chancery.gateway.handlers.refusing import ProblemResponse, problem_response
 from chancery.gateway.handlers.watching import create_watch
 from chancery.kernel.errors import ChanceryError, NotFound, Rejected
 from chancery.runtime.misspelled import fields_at
-from chancery.runtime.sentences import Misfit, sentence_of
+from chancery.runtime.sentences import Misfit, first_misfit, sentence_of
 from chancery.runtime.telemetry import current_trace_id
 
 UPLOAD_BYTES_MAX = 16 * 1024 * 1024
+
+_SENT = frozenset(each.request for each in REQUESTS if "gateway" in each.clients) - frozenset(
+    each.reply for each in REQUESTS
+)
+"""The names of the requests that are made of what a caller sends, and of nothing else."""
 
 _ROUTERS = (
     health.router,
@@ -87,6 +94,7 @@ def create_surface(
         surface.include_router(router)
     surface.add_exception_handler(ChanceryError, _refused)
     surface.add_exception_handler(RequestValidationError, _invalid)
+    surface.add_exception_handler(ValidationError, _unfit)
     surface.add_exception_handler(HTTPException, _no_route)
     watch = create_watch((each for router in _ROUTERS for each in router.routes), registry)
     surface.add_middleware(
@@ -103,6 +111,16 @@ def create_surface(
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, ChanceryError)
     return problem_response(error)
+
+
+async def _unfit(_request: Request, error: Exception) -> Response:
+    """Tell what the owner's request refuses of a body that asked for it; all else is a bug."""
+    assert isinstance(error, ValidationError)
+    if error.title not in _SENT:
+        raise error
+    misfit = first_misfit(error)
+    violation = Violation(field=_place(misfit.loc), detail=sentence_of(misfit))
+    return ProblemResponse(invalid_request((violation,), current_trace_id()))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
