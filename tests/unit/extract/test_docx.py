@@ -128,3 +128,71 @@ def _rels() -> str:
         '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
         '<Relationship Type="x/officeDocument" Target="word/document.xml"/></Relationships>'
     )
+
+
+def _row(properties: str, *cells: str) -> str:
+    inner = "".join(each if each.startswith("<w:tc>") else f"<w:tc>{each}</w:tc>" for each in cells)
+    return f"<w:tr>{properties}{inner}</w:tr>"
+
+
+DELETED = '<w:trPr><w:del w:id="1" w:author="a"/></w:trPr>'
+
+
+@pytest.mark.req("KO-3")
+def test_a_table_row_that_is_deleted_by_a_tracked_change_is_left_out() -> None:
+    kept = _row("<w:trPr><w:cantSplit/></w:trPr>", paragraph("a"), paragraph("b"))
+    added = _row('<w:trPr><w:ins w:id="2"/></w:trPr>', paragraph("new"))
+    gone = _row(DELETED, paragraph("secret"), paragraph("4711"))
+
+    text = read_docx(docx_file(f"<w:tbl>{kept}{gone}{added}</w:tbl>"))
+
+    assert text == "a\tb\nnew"
+    with pytest.raises(Rejected) as refused:
+        read_docx(docx_file(f"<w:tbl>{gone}</w:tbl>"))
+    assert refused.value.code == "no_text"
+
+
+def test_a_deleted_row_takes_its_own_table_along_and_no_other_row() -> None:
+    inner = f"<w:tbl>{_row('', paragraph('inner'))}{_row(DELETED, paragraph('gone'))}</w:tbl>"
+    outer = _row("", inner + paragraph("cell")) + _row(DELETED, inner) + _row("", paragraph("end"))
+
+    assert read_docx(docx_file(f"<w:tbl>{outer}</w:tbl>")) == "inner cell\nend"
+
+
+def test_a_deleted_cell_is_left_out() -> None:
+    gone = f"<w:tc><w:tcPr><w:cellDel w:id='1'/></w:tcPr>{paragraph('secret')}</w:tc>"
+
+    text = read_docx(docx_file(f"<w:tbl>{_row('', paragraph('a'), gone, paragraph('b'))}</w:tbl>"))
+
+    assert text == "a\tb"
+
+
+@pytest.mark.parametrize("mark", ["del", "moveFrom"])
+def test_a_paragraph_whose_end_is_deleted_continues_in_the_next_one(mark: str) -> None:
+    ended = f"<w:pPr><w:rPr><w:{mark} w:id='1'/></w:rPr></w:pPr>"
+    first = paragraph("one ").replace("<w:p>", f"<w:p>{ended}", 1)
+    emptied = f"<w:p>{ended}<w:{mark}><w:r><w:t>gone</w:t></w:r></w:{mark}></w:p>"
+    table = f"<w:tbl>{_row('', paragraph('x') + first, first + paragraph('y'))}</w:tbl>"
+
+    assert read_docx(docx_file(first + paragraph("two") + paragraph("three"))) == "one two\n\nthree"
+    assert read_docx(docx_file(paragraph("a") + emptied + paragraph("b"))) == "a\n\nb"
+    assert read_docx(docx_file(first + table + first)) == "one \n\nx one \tone y\n\none "
+    within = f"<w:p><w:r><w:t>a</w:t></w:r><w:moveFrom>{first}</w:moveFrom></w:p>"
+    assert read_docx(docx_file(within + paragraph("b"))) == "a\n\nb"
+
+
+def test_a_note_is_left_out_when_only_what_is_left_out_refers_to_it() -> None:
+    def reference(note: int) -> str:
+        return f'<w:r><w:footnoteReference w:id="{note}"/></w:r>'
+
+    gone = f"<w:p><w:r><w:t>text</w:t></w:r><w:del>{reference(1)}{reference(2)}</w:del></w:p>"
+    seen = f"<w:p>{reference(2)}{reference(3)}</w:p>"
+    hidden = f"<w:p><w:r><w:rPr><w:vanish/></w:rPr>{reference(4)[5:]}</w:p>"
+    row = f"<w:tbl>{_row(DELETED, f'<w:p>{reference(5)}</w:p>')}</w:tbl>"
+    notes = "".join(
+        f'<w:footnote w:id="{n}">{paragraph(f"note {n}")}</w:footnote>' for n in range(1, 6)
+    )
+
+    text = read_docx(docx_file(gone + seen + hidden + row, footnotes=notes))
+
+    assert text == "text\n\nnote 2\n\nnote 3"

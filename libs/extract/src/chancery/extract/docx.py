@@ -1,12 +1,14 @@
 """Word documents: paragraphs and table cells in document order, then footnotes and endnotes.
 
-What a reader of the document does not see is left out: deleted and moved-away text, field codes,
-hidden runs, comments. Text boxes follow the paragraph that they are anchored in. Paragraphs are
-parted by an empty line, rows by a line break, cells by a tab.
+What a reader of the document does not see is left out: deleted and moved-away text, table rows and
+cells, notes whose reference is one of these, field codes, hidden runs, comments. A paragraph whose
+end is deleted continues in the next one. Text boxes follow the paragraph that they are anchored in.
+Paragraphs are parted by an empty line, rows by a line break, cells by a tab.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from chancery.extract.archive import Package, xml_parser
@@ -23,7 +25,13 @@ _UNSEEN: Final = frozenset(("del", "moveFrom", "Fallback", "pPr", "sectPr"))
 _CHARACTERS: Final = {
     "tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011", "softHyphen": "\u00ad",
 }  # fmt: skip
-_NOTES: Final = ("footnotes", "endnotes")
+_NOTES: Final = {"footnotes": "footnote", "endnotes": "endnote"}
+_REFERENCES: Final = {f"{note}Reference": note for note in _NOTES.values()}
+_DELETED_MARKS: Final = (["p", "pPr", "rPr", "del"], ["p", "pPr", "rPr", "moveFrom"])
+"""Where a paragraph says that its end is deleted."""
+
+_DELETED_ROW: Final = ["tr", "trPr", "del"]
+_DELETED_CELL: Final = ["tc", "tcPr", "cellDel"]
 _SEPARATORS: Final = frozenset(("separator", "continuationSeparator", "continuationNotice"))
 _OFF: Final = frozenset(("0", "false", "off"))
 
@@ -46,7 +54,7 @@ def read_docx(data: bytes) -> str:
     for kind in _NOTES:
         name = related.get(kind)
         if name is not None and package.has(name):
-            notes = _Story(kind)
+            notes = _Story(kind, body.unseen_notes)
             _read(notes, package, name)
             blocks.append(notes.text)
     text = "\n\n".join(block for block in blocks if block)
@@ -66,8 +74,14 @@ def _read(story: _Story, package: Package, name: str) -> None:
 class _Story:
     """Follows the elements of one part; `text` is what it shows."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, left_out: AbstractSet[tuple[str, str]] = frozenset()) -> None:
         self.is_story = False
+        self._left_out = left_out
+        self._references: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
+        self._unfinished: list[str] = []
+        self._ends_deleted: list[bool] = []
+        self._rows_deleted: list[bool] = []
+        self._cells_deleted: list[bool] = []
         self._root = root
         self._path: list[str] = []
         self._unseen_from: int | None = None
@@ -81,8 +95,14 @@ class _Story:
 
     @property
     def text(self) -> str:
-        """Return the blocks so far."""
+        """Return the blocks of the whole part."""
+        self._finish()
         return "\n\n".join(self._blocks)
+
+    @property
+    def unseen_notes(self) -> AbstractSet[tuple[str, str]]:
+        """Return the kind and id of each note to which nothing refers but what is left out."""
+        return self._references[False] - self._references[True]
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Enter an element."""
@@ -91,9 +111,13 @@ class _Story:
         if not self._path:
             self.is_story = is_word and name == self._root
         self._path.append(name if is_word or (namespace == _MATH and name == "t") else "")
+        if is_word:
+            self._note_deletion()
+            self._note_reference(name, attributes.get(f"{namespace} id", ""))
         if self._unseen_from is not None:
             return
-        if name in _UNSEEN or _is_separator(namespace, attributes):
+        note = (name, attributes.get(f"{namespace} id", ""))
+        if name in _UNSEEN or note in self._left_out or _is_separator(namespace, attributes):
             self._unseen_from = len(self._path)
         elif is_word:
             self._enter(name, namespace, attributes)
@@ -121,17 +145,37 @@ class _Story:
         if self._unseen_from is None and self._path and self._path[-1] == "t":
             self._write(data)
 
+    def _note_deletion(self) -> None:
+        """Note what says of its row, its cell or its paragraph that it is deleted."""
+        if self._unseen_from is None:
+            if self._path[-3:] == _DELETED_ROW and self._rows_deleted:
+                self._rows_deleted[-1] = True
+            elif self._path[-3:] == _DELETED_CELL and self._cells_deleted:
+                self._cells_deleted[-1] = True
+        elif self._unseen_from == len(self._path) - 2 and self._path[-4:] in _DELETED_MARKS:
+            self._ends_deleted[-1:] = [True] if self._ends_deleted else []
+
+    def _note_reference(self, name: str, note: str) -> None:
+        if name in _REFERENCES:
+            is_left_out = self._unseen_from is not None or self._hidden_run
+            is_left_out = is_left_out or any(self._rows_deleted) or any(self._cells_deleted)
+            self._references[not is_left_out].add((_REFERENCES[name], note))
+
     def _enter(self, name: str, namespace: str, attributes: dict[str, str]) -> None:
         within = self._path[-2] if len(self._path) > 1 else ""
         match name:
             case "p":
                 self._paragraphs.append([])
+                self._ends_deleted.append(False)
             case "tbl":
+                self._finish()
                 self._tables.append([])
             case "tr":
                 self._rows.append([])
+                self._rows_deleted.append(False)
             case "tc":
                 self._cells.append([])
+                self._cells_deleted.append(False)
             case "vanish" if within == "rPr" and "r" in self._path[-3:]:
                 self._hidden_run = attributes.get(f"{namespace} val", "") not in _OFF
             case _ if within == "r" and name in _CHARACTERS:
@@ -145,18 +189,31 @@ class _Story:
 
     def _end_paragraph(self) -> None:
         text = "".join(self._paragraphs.pop())
+        is_end_deleted = self._ends_deleted.pop()
         if self._paragraphs:
             self._anchored.append(text)
             return
+        self._unfinished.append(text)
+        if not is_end_deleted:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Keep the paragraph that is read, and what is anchored in it."""
+        if self._paragraphs:
+            return
+        text, self._unfinished = "".join(self._unfinished), []
         anchored, self._anchored = self._anchored, []
         self._keep([each for each in (text, *anchored) if each.strip()])
 
     def _end_of_table(self, name: str) -> None:
         if name == "tc" and self._cells and self._rows:
-            self._rows[-1].append(" ".join(self._cells.pop()).replace("\n", " "))
+            self._finish()
+            cell = " ".join(self._cells.pop()).replace("\n", " ")
+            self._rows[-1].extend([] if self._cells_deleted.pop() else [cell])
         elif name == "tr" and self._rows and self._tables:
             row = "\t".join(self._rows.pop())
-            self._tables[-1].extend([row] if row.strip() else [])
+            is_deleted = self._rows_deleted.pop()
+            self._tables[-1].extend([row] if row.strip() and not is_deleted else [])
         elif name == "tbl" and self._tables:
             rows = self._tables.pop()
             self._keep(["\n".join(rows)] if rows else [])

@@ -30,7 +30,7 @@ EXTRACTOR: Final = PLAIN_TEXT
 
 _PARSERS: Final[Mapping[str, tuple[str, str | None]]] = {
     PDF: ("pdf/1", "pypdfium2"),
-    DOCX: ("docx/1", None),
+    DOCX: ("docx/2", None),
     HTML: ("html/1", "selectolax"),
     XLSX: ("xlsx/2", "python-calamine"),
 }
