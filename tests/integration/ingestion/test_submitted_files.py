@@ -33,7 +33,7 @@ from chancery.events.topology import (
     outcome_subject,
 )
 from chancery.kernel.canonical import sha256_hex
-from chancery.store.blobs import open_blobs, upload_place
+from chancery.store.blobs import Blobs, open_blobs, upload_place
 from chancery.testkit.nats import NatsAccess
 from chancery.testkit.waiting import eventually
 from tests.integration.ingestion.submitting import (
@@ -135,6 +135,27 @@ async def test_a_file_that_is_submitted_again_is_one_file(
         # The same id names nothing else.
         other = await submit(client, event_of("r1", SourceSubmitted.TYPE, SOURCE))
         assert (await outcome(client, "r1", of=other))["data"]["field"] == "id"
+
+
+@pytest.mark.req("EV-9")
+async def test_bytes_that_are_uploaded_again_serve_a_second_submission(
+    desk: Invitation, tmp_path: Path
+) -> None:
+    blobs, place = open_blobs((tmp_path / "blobs").as_uri()), upload_place("desk")
+    numbers, content = range(6), b"%PDF-1.4 text %%EOF"
+    async with client_of(desk, []) as client:
+        for number in numbers:
+            sha256 = await blobs.put_run(TENANT, place, content)
+            named = {"media_type": "application/pdf", "content_sha256": sha256}
+            await submit(client, event_of(f"u{number}", FileSubmitted.TYPE, named))
+        told = [await outcome(client, f"u{number}") for number in numbers]
+
+    assert [each["type"] for each in told] == [IntakeAccepted.TYPE] * len(numbers)
+    assert await eventually(lambda: forgotten(blobs, sha256_hex(content)))
+
+
+async def forgotten(blobs: Blobs, sha256: str) -> bool:
+    return not await blobs.exists(TENANT, sha256, run=upload_place("desk"))
 
 
 def prying() -> list[str]:

@@ -297,6 +297,11 @@ class WatchedBlobs(Blobs):
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
         await self.world.blobs.delete(tenant, sha256, run=run)
 
+    async def remove_older(
+        self, tenant: str, sha256: str, *, before: datetime, run: str | None = None
+    ) -> bool:
+        return await self.world.blobs.remove_older(tenant, sha256, before=before, run=run)
+
 
 def published(
     ref: ResourceRef, revision: int, content: str, media_type: str, size: int

@@ -20,7 +20,8 @@ from chancery.extract.media import DOCX, PNG
 from chancery.ingestion.adapters.outcomes import subject_of
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import Unavailable
-from chancery.store.blobs import upload_place
+from chancery.store.blobs import blob_key, upload_place
+from tests.unit.ingestion.moments import NOW
 from tests.unit.ingestion.producing import Edge, opened
 from tests.unit.ingestion.test_submitted_kinds import FILE, PDF, SOURCE, accepted, refusal
 
@@ -149,6 +150,25 @@ async def test_an_upload_is_kept_by_who_uploaded_it_alone(edge: Edge) -> None:
     assert taken.content_sha256 == sha256
     assert not await edge.blobs.exists("default", sha256, run=upload_place("desk"))
     assert await edge.blobs.exists("default", sha256, run=upload_place("reading"))
+
+
+@pytest.mark.req("EV-9")
+async def test_an_upload_that_was_made_again_after_a_submission_serves_the_next_one(
+    edge: Edge,
+) -> None:
+    place = upload_place("desk")
+    sha256 = await edge.blobs.put_run("default", place, PDF)
+    named = {"media_type": "application/pdf", "content_sha256": sha256}
+    edge.blobs.stored_at[blob_key("default", sha256, place)] = NOW
+
+    first = await edge.send(FileSubmitted.TYPE, named, event_id="e1")
+    second = await edge.send(FileSubmitted.TYPE, named, event_id="e2")
+    edge.blobs.stored_at.clear()
+    third = await edge.send(FileSubmitted.TYPE, named, event_id="e3")
+    fourth = await edge.send(FileSubmitted.TYPE, named, event_id="e4")
+
+    assert len({accepted(each).file_id for each in (first, second, third)}) == 3
+    assert refusal(fourth)[0] == "blob_not_found"
 
 
 @pytest.mark.req("EV-9")

@@ -57,6 +57,25 @@ class StockContract:
         assert await stock.exists("t1", own)
         assert not await stock.exists("t1", own, run="r1")
 
+    async def test_what_was_uploaded_again_after_a_moment_is_kept_from_its_removal(
+        self, stock: Stock
+    ) -> None:
+        sha256 = await stock.put_run("t1", "r1", b"upload")
+        (first,) = await stock.held("t1", run="r1")
+        between = first.stored_at + timedelta(microseconds=1)
+
+        async with stock.receiving("t1", run="r1") as incoming:
+            await incoming.write(b"upload")
+            await incoming.keep()
+        received = await stock.remove_older("t1", sha256, before=between, run="r1")
+        (second,) = await stock.held("t1", run="r1")
+        await stock.put_run("t1", "r1", b"upload")
+        later = second.stored_at + timedelta(microseconds=1)
+        stored = await stock.remove_older("t1", sha256, before=later, run="r1")
+
+        assert (received, stored) == (False, False)
+        assert await stock.remove_older("t1", sha256, before=now() + LATER, run="r1")
+
     async def test_names_cannot_leave_the_store(self, stock: Stock) -> None:
         with pytest.raises(Rejected):
             await stock.held("..")
@@ -139,7 +158,7 @@ class TestObjectStock(StockContract):
         (first,) = await stock.held("t1")
         await stock.put("t1", b"old")
         (young,) = await stock.held("t1")
-        monkeypatch.setattr("chancery.store.object_blobs.REFRESH_AGE_S", -1.0)
+        monkeypatch.setattr("chancery.store.blobs.REFRESH_AGE_S", -1.0)
         await stock.put("t1", b"old")
         (renewed,) = await stock.held("t1")
 

@@ -26,6 +26,14 @@ REFRESH_AGE_S: Final = 1800.0
 """Storing what is there already makes it as new again when it is older than this."""
 
 
+def refresh_age_s(run: str | None) -> float:
+    """Return from which age on storing a blob again makes it new: at once among those of a run.
+
+    An upload that is made again serves another submission, however soon that is.
+    """
+    return REFRESH_AGE_S if run is None else 0.0
+
+
 class BlobNotFound(NotFound):
     """No blob has this key."""
 
@@ -58,7 +66,10 @@ class Blobs(Protocol):
         ...
 
     async def put_run(self, tenant: str, run: str, data: bytes) -> str:
-        """Store `data` among the blobs that `run` derived and return its SHA-256."""
+        """Store `data` among the blobs that `run` derived and return its SHA-256.
+
+        Storing what is there already makes it as new again, at once.
+        """
         ...
 
     async def get(self, tenant: str, sha256: str, *, limit: int) -> bytes:
@@ -81,6 +92,17 @@ class Blobs(Protocol):
 
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
         """Remove the blob; removing what is not there changes nothing."""
+        ...
+
+    async def remove_older(
+        self, tenant: str, sha256: str, *, before: datetime, run: str | None = None
+    ) -> bool:
+        """Remove a blob unless it was stored at `before` or since; tell whether it was removed.
+
+        In a folder, what is stored at this very moment stays. An object store cannot look and
+        remove at once: what is stored again between the two requests is lost. Where it tells whole
+        seconds only, what was stored in the second of `before` stays.
+        """
         ...
 
 
@@ -136,16 +158,6 @@ class Stock(Receiving, Protocol):
 
     async def held(self, tenant: str, *, run: str | None = None) -> tuple[Held, ...]:
         """Return the tenant's own blobs, or those that `run` derived."""
-        ...
-
-    async def remove_older(
-        self, tenant: str, sha256: str, *, before: datetime, run: str | None = None
-    ) -> bool:
-        """Remove a blob unless it was stored at `before` or since; tell whether it was removed.
-
-        In a folder, what is stored at this very moment stays. An object store cannot look and
-        remove at once: what is stored again between the two requests is lost.
-        """
         ...
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from chancery.kernel.clock import SystemClock
-from chancery.store.blobs import REFRESH_AGE_S
 
 PARTIAL_AGE_MAX_S = 3600.0
 """A partial file older than this was left by a crash."""
@@ -32,14 +31,15 @@ def put_in_place(file: BinaryIO, partial: Path, path: Path) -> None:
     partial.replace(path)
 
 
-def renewed(path: Path, size: int) -> bool:
-    """Tell whether the blob is there; it is not old any more then."""
+def renewed(path: Path, size: int, older_than_s: float) -> bool:
+    """Tell whether the blob is there; it is not older than this any more then."""
     try:
         found = path.stat()
         if found.st_size != size:
             return False
-        if SystemClock().now().timestamp() - found.st_mtime > REFRESH_AGE_S:
-            os.utime(path)
+        now = SystemClock().now().timestamp()
+        if now - found.st_mtime > older_than_s:
+            os.utime(path, (now, now))
     except FileNotFoundError:
         return False
     return True

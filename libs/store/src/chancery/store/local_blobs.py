@@ -35,6 +35,7 @@ from chancery.store.blobs import (
     is_blob_name,
     is_tenant_folder,
     missing,
+    refresh_age_s,
 )
 from chancery.store.disk import clear_partial, make_folders, put_in_place, renewed, sync_folder
 from chancery.store.lanes import Lanes
@@ -104,7 +105,8 @@ class LocalBlobs:
     async def receiving(self, tenant: str, *, run: str | None = None) -> AsyncGenerator[Incoming]:
         """Take a blob in; see `Receiving.receiving`."""
         folder = (self.root / blob_key(tenant, NO_BLOB, run)).parent
-        incoming = _Partial(folder, self.root / _PARTIAL / random_id())
+        partial = self.root / _PARTIAL / random_id()
+        incoming = _Partial(folder, partial, refresh_age_s(run))
         try:
             yield incoming
         finally:
@@ -158,10 +160,11 @@ class LocalBlobs:
 class _Partial(Spool):
     """A blob on its way in: its file stands among the partial ones until it is kept."""
 
-    def __init__(self, folder: Path, partial: Path) -> None:
+    def __init__(self, folder: Path, partial: Path, refresh_age_s: float) -> None:
         super().__init__(lambda: partial.open("xb+", buffering=0))
         self._folder = folder
         self._partial = partial
+        self._refresh_age_s = refresh_age_s
 
     async def keep(self) -> str:
         """Store it; see `Incoming.keep`."""
@@ -177,7 +180,7 @@ class _Partial(Spool):
 
     def _settle(self, file: BinaryIO, path: Path) -> None:
         # As in `_write`: a blob that is there already may stand in a folder that is not synced.
-        if not renewed(path, self.size):
+        if not renewed(path, self.size, self._refresh_age_s):
             put_in_place(file, self._partial, path)
         sync_folder(path.parent)
 
@@ -235,14 +238,13 @@ def _outcome(found: Path | Exception, synced: Mapping[Path, Exception | None]) -
 def _place(item: _Write) -> Path:
     """Put a blob where it belongs and return the path; its folder is not synced yet."""
     path = item.root / blob_key(item.tenant, sha256_hex(item.data), item.run)
-    _write(path, item.data, item.root / _PARTIAL / random_id())
+    # A file of this name has synced bytes, but whoever renamed it may not have synced the folder.
+    if not renewed(path, len(item.data), refresh_age_s(item.run)):
+        _write(path, item.data, item.root / _PARTIAL / random_id())
     return path
 
 
 def _write(path: Path, data: bytes, partial: Path) -> None:
-    # A file of this name has synced bytes, but whoever renamed it may not have synced the folder.
-    if renewed(path, len(data)):
-        return
     try:
         with partial.open("xb") as file:
             file.write(data)

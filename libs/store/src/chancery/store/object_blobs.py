@@ -20,7 +20,6 @@ from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.clock import SystemClock
 from chancery.kernel.errors import Unavailable
 from chancery.store.blobs import (
-    REFRESH_AGE_S,
     Held,
     Incoming,
     blob_key,
@@ -29,6 +28,7 @@ from chancery.store.blobs import (
     is_blob_name,
     is_tenant_folder,
     missing,
+    refresh_age_s,
 )
 from chancery.store.spool import Spool
 
@@ -135,7 +135,7 @@ class ObjectBlobs:
     ) -> bool:
         """Remove an old blob; see `Stock.remove_older`."""
         found = await self._head(blob_key(tenant, sha256, run))
-        if found is None or found["last_modified"] >= before:
+        if found is None or found["last_modified"] >= _as_told(before, found):
             return False
         await self.delete(tenant, sha256, run=run)
         return True
@@ -148,25 +148,25 @@ class ObjectBlobs:
     async def _put(self, tenant: str, run: str | None, data: bytes) -> str:
         sha256 = await asyncio.to_thread(sha256_hex, data)
         key = blob_key(tenant, sha256, run)
-        if not await self._is_fresh(key, len(data)):
+        if not await self._is_fresh(key, len(data), refresh_age_s(run)):
             with _translate_errors():
                 async with asyncio.timeout(OPERATION_TIMEOUT_S):
                     await obstore.put_async(self.store, key, data)
         return sha256
 
-    async def send(self, key: str, file: BinaryIO, size: int) -> None:
+    async def send(self, key: str, file: BinaryIO, size: int, refresh_after_s: float) -> None:
         """Store the `size` bytes of an open file under `key`, one piece at a time."""
-        if await self._is_fresh(key, size):
+        if await self._is_fresh(key, size, refresh_after_s):
             return
         with _translate_errors():
             async with asyncio.timeout(OPERATION_TIMEOUT_S + size / BYTES_PER_S_MIN):
                 await asyncio.to_thread(file.seek, 0)
                 await obstore.put_async(self.store, key, file, max_concurrency=1)
 
-    async def _is_fresh(self, key: str, size: int) -> bool:
-        """Tell whether the blob is there already, and not so old that it may be swept."""
+    async def _is_fresh(self, key: str, size: int, refresh_after_s: float) -> bool:
+        """Tell whether the blob is there already, and not so old that it may be removed."""
         found = await self._head(key)
-        return found is not None and found["size"] == size and not _is_old(found)
+        return found is not None and found["size"] == size and _age_s(found) <= refresh_after_s
 
     async def _head(self, key: str) -> ObjectMeta | None:
         with _translate_errors():
@@ -188,7 +188,8 @@ class _Arriving(Spool):
         """Store it; see `Incoming.keep`."""
         sha256 = await self.sha256()
         key = blob_key(self._tenant, sha256, self._run)
-        await self._blobs.send(key, await self.file(), self.size)
+        file, refresh_after_s = await self.file(), refresh_age_s(self._run)
+        await self._blobs.send(key, file, self.size, refresh_after_s)
         return sha256
 
 
@@ -197,8 +198,13 @@ def _lister(store: object) -> _Lister:
     return store
 
 
-def _is_old(found: ObjectMeta) -> bool:
-    return (SystemClock().now() - found["last_modified"]).total_seconds() > REFRESH_AGE_S
+def _age_s(found: ObjectMeta) -> float:
+    return (SystemClock().now() - found["last_modified"]).total_seconds()
+
+
+def _as_told(moment: datetime, found: ObjectMeta) -> datetime:
+    """Return a moment as exactly as the store tells when it stored something."""
+    return moment if found["last_modified"].microsecond else moment.replace(microsecond=0)
 
 
 def open_object_blobs(url: str) -> ObjectBlobs:

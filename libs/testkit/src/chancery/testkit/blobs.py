@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from chancery.kernel.canonical import sha256_hex
 from chancery.store.blobs import Incoming, blob_key, check_bytes, check_size, missing
@@ -14,9 +15,13 @@ NO_BLOB = "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class MemoryBlobs:
-    """A `Blobs` over a dict; `stored` is open, so that a test can damage what is there."""
+    """A `Blobs` over a dict; `stored` is open, so that a test can damage what is there.
+
+    `stored_at` says when, as far as a test has set it; everything else was stored long ago.
+    """
 
     stored: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    stored_at: dict[str, datetime] = field(default_factory=dict[str, datetime])
 
     async def put(self, tenant: str, data: bytes) -> str:
         """Store `data`; see `Blobs.put`."""
@@ -47,6 +52,15 @@ class MemoryBlobs:
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
         """Remove the blob; see `Blobs.delete`."""
         self.stored.pop(blob_key(tenant, sha256, run), None)
+
+    async def remove_older(
+        self, tenant: str, sha256: str, *, before: datetime, run: str | None = None
+    ) -> bool:
+        """Remove an old blob; see `Blobs.remove_older`."""
+        key = blob_key(tenant, sha256, run)
+        if key in self.stored_at and self.stored_at[key] >= before:
+            return False
+        return self.stored.pop(key, None) is not None
 
     def take(self, tenant: str, run: str | None, data: bytes) -> str:
         """Store `data` among the tenant's own blobs, or those of a run."""

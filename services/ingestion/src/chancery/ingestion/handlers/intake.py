@@ -7,6 +7,7 @@ for seven days and, once accepted, as the blob of its revision, snapshot or draf
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from opentelemetry.trace import SpanKind
@@ -60,7 +61,7 @@ class Intake:
             return
         try:
             submission = read_submission(letter, received.payload, received.headers)
-            await self._carry_out(submission)
+            await self._carry_out(submission, delivery.time)
         except ValidationError as error:
             await self._reject(letter, invalid_submission(error, "data"))
         except AGAIN:
@@ -72,7 +73,7 @@ class Intake:
         _log.info("submission rejected", sequence=letter.sequence, code=error.code)
         await self.outcomes.tell(rejected(letter, error, self.executor.clock.now()))
 
-    async def _carry_out(self, submission: Submission) -> None:
+    async def _carry_out(self, submission: Submission, submitted_at: datetime) -> None:
         letter = submission.letter
         ids: dict[str, telemetry.Attribute] = {
             "chancery.tenant": letter.tenant,
@@ -91,7 +92,7 @@ class Intake:
             submitting = Submitting(submission, self.executor, self.blobs, self.content_bytes_max)
             outcome = await submitting.apply()
             await self.outcomes.tell(accepted(submission, outcome, self.executor.clock.now()))
-            await submitting.forget_upload()
+            await submitting.forget_upload(submitted_at)
 
     async def _was_accepted(self, submission: Submission) -> bool:
         """Tell whether it was carried out before, as far as that is remembered here.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, TypeVar
 
 from chancery.authority.errors import SnapshotMoved
@@ -92,12 +93,17 @@ class Submitting:
             case data:
                 return await self._take_in(data)
 
-    async def forget_upload(self) -> None:
-        """Remove what was uploaded for the submission: from now on it stands where it belongs."""
+    async def forget_upload(self, submitted_at: datetime) -> None:
+        """Remove what was uploaded for the submission: from now on it stands where it belongs.
+
+        What was uploaded again since then is there for another one.
+        """
         data, letter = self.submission.data, self.submission.letter
         if isinstance(data, WithContent) and data.content_sha256 is not None:
             place = upload_place(letter.principal)
-            await self.blobs.delete(letter.tenant, data.content_sha256, run=place)
+            await self.blobs.remove_older(
+                letter.tenant, data.content_sha256, before=submitted_at, run=place
+            )
 
     async def _take_in(self, data: WithContent) -> Applied:
         match data:
