@@ -113,6 +113,8 @@ async def test_an_id_that_is_no_subject_token_is_refused(world: World, source: s
     [
         ("text/plain", b"", "empty_content"),
         ("text/plain", b" \n", "empty_content"),
+        ("text/markdown", "\ufeff\u200b\u00ad".encode(), "empty_content"),
+        ("text/html", "\ufeff".encode(), "empty_content"),
         ("text/plain", b"a\x00b", "nul_byte"),
         ("text/plain", b"a\xffb", "invalid_utf8"),
         ("image/gif", b"a", "unsupported_media_type"),

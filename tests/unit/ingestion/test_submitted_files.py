@@ -113,6 +113,7 @@ async def test_an_id_of_a_file_and_of_another_submission_is_one_sender_s_one_id(
         ({"media_type": "text/csv"}, "unsupported_media_type", "media_type"),
         ({"media_type": DOCX}, "invalid_submission", "text"),
         ({"text": " \n"}, "empty_content", "text"),
+        ({"text": "\ufeff"}, "empty_content", "text"),
         ({"text": "a\x00b"}, "nul_byte", "text"),
         ({"text": None}, "invalid_submission", "text"),
         ({"text": "a" * (128 * 1024 + 1)}, "invalid_submission", "text"),

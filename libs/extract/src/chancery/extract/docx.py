@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from chancery.extract.archive import Package, xml_parser
+from chancery.extract.blank import is_blank
 from chancery.extract.refusals import refusal
 
 _WORD: Final = frozenset(
@@ -58,7 +59,7 @@ def read_docx(data: bytes) -> str:
             _read(notes, package, name)
             blocks.append(notes.text)
     text = "\n\n".join(block for block in blocks if block)
-    if not text.strip():
+    if is_blank(text):
         raise refusal("no_text")
     return text
 

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Final
 
+from chancery.extract.blank import is_blank
 from chancery.extract.media import (
     DOCX,
     HTML,
@@ -24,6 +25,7 @@ from chancery.extract.media import (
     check_media_type,
 )
 from chancery.extract.plain import PLAIN_TEXT, read_plain_text
+from chancery.extract.refusals import refusal
 
 EXTRACTOR: Final = PLAIN_TEXT
 """The identity of the extractor for Markdown and plain text."""
@@ -69,13 +71,17 @@ def extract(media_type: str, data: bytes) -> Extraction:
     """Return the canonical text of Markdown or plain text; everything else needs the pool.
 
     Raises:
-        Rejected: with a stable code; see `check_media_type` and `read_plain_text`.
+        Rejected: with a stable code; see `check_media_type` and `read_plain_text`, and `no_text`
+            when a reader would see nothing.
     """
     identity = extractor_of(media_type)
     if identity != EXTRACTOR:
         message = f"media_type must be one of {', '.join(sorted(RAW_TYPES))}"
         raise UnsupportedMediaType(message, field="media_type")
-    return Extraction(read_plain_text(data), identity)
+    text = read_plain_text(data)
+    if is_blank(text):
+        raise refusal("no_text")
+    return Extraction(text, identity)
 
 
 @cache

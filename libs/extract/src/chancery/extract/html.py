@@ -12,6 +12,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from chancery.extract.blank import is_blank
 from chancery.extract.plain import read_plain_text
 from chancery.extract.refusals import refusal
 
@@ -49,7 +50,7 @@ def read_html(data: bytes) -> str:
     if root is not None:
         _walk(root, writer)
     text = writer.text
-    if not text.strip():
+    if is_blank(text):
         raise refusal("no_text")
     return text
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from chancery.evidence.layout import POINT_PARTS, Layout, Line, PageLayout
 from chancery.evidence.manifest import PAGES_MAX
+from chancery.extract.blank import is_blank
 from chancery.extract.limits import TEXT_CHARACTERS_MAX
 from chancery.extract.pdfium import Document, Page, PasswordNeeded, UnreadablePdf, open_pdf
 from chancery.extract.refusals import refusal
@@ -49,7 +50,7 @@ def read_pdf(data: bytes) -> tuple[str, tuple[int, ...], Layout]:
     except UnreadablePdf as error:
         raise refusal("unreadable_document") from error
     text = "".join(writer.pieces)
-    if not text.strip():
+    if is_blank(text):
         raise refusal("no_text")
     return text, tuple(writer.starts), Layout(pages=tuple(writer.pages))
 

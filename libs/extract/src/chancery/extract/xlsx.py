@@ -22,6 +22,7 @@ from python_calamine import (
 
 from chancery.evidence.layout import Cell, Layout, SheetLayout, ValueType
 from chancery.extract.archive import Package
+from chancery.extract.blank import is_blank
 from chancery.extract.limits import CELLS_MAX, TEXT_CHARACTERS_MAX
 from chancery.extract.refusals import refusal
 from chancery.extract.sheet_places import COLUMNS_MAX, place
@@ -56,7 +57,7 @@ def read_xlsx(data: bytes) -> tuple[str, Layout]:
                 writer.add_sheet(workbook.get_sheet_by_name(sheet.name))
     except CalamineError as error:
         raise refusal("unreadable_document") from error
-    if not any(sheet.cells for sheet in writer.sheets):
+    if writer.is_blank:
         raise refusal("no_text")
     return writer.text, Layout(sheets=tuple(writer.sheets))
 
@@ -66,6 +67,8 @@ class _Writer:
 
     def __init__(self, formats: WorkbookFormats) -> None:
         self.sheets: list[SheetLayout] = []
+        self.is_blank = True
+        """Whether no cell so far shows anything."""
         self._formats = formats
         self._pieces: list[str] = []
         self._length = 0
@@ -96,7 +99,9 @@ class _Writer:
                 self._put(sheet.name)
             self._put("\t" if row == last_row else "\n")
             start = self._length
-            self._put(plain if shown is None else shown)
+            seen = plain if shown is None else shown
+            self._put(seen)
+            self.is_blank = self.is_blank and is_blank(seen)
             if self._length > TEXT_CHARACTERS_MAX:
                 raise refusal("text_too_long")
             cells.append((start, self._length, row, column, kind, canonical))

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from chancery.client.command.file_ids import readable, source_id
+from chancery.client.command.recognising import WRONG_MEDIA_TYPE, misnamed
+from chancery.extract.blank import is_blank
 from chancery.extract.encoding import misencoding
 from chancery.extract.media import (
     DOCX,
@@ -20,6 +22,7 @@ from chancery.extract.media import (
     XLSX,
     check_signature,
 )
+from chancery.extract.refusals import UnreadableDocument
 from chancery.kernel.errors import Rejected
 from chancery.tabular.csv import check_csv
 
@@ -84,9 +87,7 @@ def look_at(path: Path) -> Found:
     Raises:
         NothingToPublish: when nothing can.
     """
-    if not path.exists():
-        message = f"{readable(path)} does not exist"
-        raise NothingToPublish(message, field="path")
+    check_there(path)
     if path.is_dir():
         reasons = _looked_through(path)
     else:
@@ -104,6 +105,20 @@ def look_at(path: Path) -> Found:
             if reason is not None
         },
     )
+
+
+def check_there(path: Path) -> None:
+    """Refuse a path at which there is neither a file nor a folder.
+
+    Raises:
+        NothingToPublish: saying what there is.
+    """
+    if not path.exists():
+        message = f"{readable(path)} does not exist"
+        raise NothingToPublish(message, field="path")
+    if not path.is_dir() and not path.is_file():
+        message = f"{readable(path)} is no regular file"
+        raise NothingToPublish(message, field="path")
 
 
 def find_items(path: Path) -> Iterator[Item]:
@@ -160,8 +175,7 @@ def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:
         Rejected: saying what is wrong with the file.
     """
     if not data.strip():
-        message = "the file is empty"
-        raise Rejected(message, field="content", code="empty_content")
+        raise _empty()
     if len(data) > bytes_max:
         message = f"the file has {len(data):,} bytes, the most are {bytes_max:,}"
         raise Rejected(message, field="content", code="too_large")
@@ -170,10 +184,26 @@ def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:
     elif item.media_type in RAW_TYPES | {HTML}:
         _check_text(data)
     else:
+        _check_signature(item, data)
+
+
+def _check_signature(item: Item, data: bytes) -> None:
+    try:
         check_signature(item.media_type, data)
+    except UnreadableDocument as error:
+        if error.code != WRONG_MEDIA_TYPE:
+            raise
+        raise misnamed(item.path, item.media_type, data) from error
 
 
 def _check_text(data: bytes) -> None:
     fault = misencoding(data)
     if fault is not None:
         raise Rejected(f"the file {fault.reason}", field="content", code=fault.code)
+    if is_blank(data.decode()):
+        raise _empty()
+
+
+def _empty() -> Rejected:
+    message = "the file is empty; publish at least one character that a reader sees"
+    return Rejected(message, field="content", code="empty_content")

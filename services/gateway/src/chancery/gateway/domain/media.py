@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chancery.extract.blank import is_blank
 from chancery.extract.encoding import misencoding
 from chancery.extract.media import (
     DOCUMENT_TYPES,
@@ -88,8 +89,10 @@ def _check_text(data: bytes) -> None:
     fault = misencoding(data)
     if fault is not None:
         raise Rejected(f"the content {fault.reason}", field="content", code=fault.code)
+    if is_blank(data.decode()):
+        raise _empty()
 
 
 def _empty() -> Rejected:
-    message = "the content is empty; publish at least one character that is not white space"
+    message = "the content is empty; publish at least one character that a reader sees"
     return Rejected(message, field="content", code="empty_content")

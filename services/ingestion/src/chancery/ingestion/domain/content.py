@@ -11,6 +11,7 @@ from chancery.events.intake import (
     SnapshotSubmitted,
 )
 from chancery.evidence.knowledge import body_size
+from chancery.extract.blank import is_blank
 from chancery.extract.encoding import misencoding
 from chancery.extract.media import HTML, RAW_TYPES, check_charset, check_media_type, check_signature
 from chancery.ingestion.domain.submissions import WithContent
@@ -100,12 +101,12 @@ def check_text(content: bytes, field: str) -> None:
     Raises:
         InvalidSubmission: with code `empty_content`, `nul_byte` or `invalid_utf8`.
     """
-    if not content.strip():
-        message = "the content is empty; submit at least one character that is not white space"
-        raise InvalidSubmission(message, field=field, code="empty_content")
-    fault = misencoding(content)
+    fault = misencoding(content) if content.strip() else None
     if fault is not None:
         raise InvalidSubmission(f"the content {fault.reason}", field=field, code=fault.code)
+    if not content.strip() or is_blank(content.decode()):
+        message = "the content is empty; submit at least one character that a reader sees"
+        raise InvalidSubmission(message, field=field, code="empty_content")
 
 
 def _is_text(submitted: WithContent, media_type: str) -> bool:
