@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,10 @@ WRONG = [
     ["publish", ".", *IN_W, "--title", "T"],
     ["publish", ".", *IN_W, "--restricted", "--visibility", "private"],
     ["publish", ".", *IN_W, "--visibility", "open"],
+    ["publish", "page.md", *IN_W, "--title", ""],
     ["sources", "-w", "a b"],
     ["workspace", "create", "a b"],
+    ["workspace", "create", "a", "--title", ""],
     ["member", "add", "a b", *IN_W],
     ["member", "add", "a", *IN_W, "--role", "king"],
     ["member", "remove", "a", "-w", "a b"],
@@ -49,6 +52,14 @@ WRONG = [
     ["item", "publish", "a", "-", *IN_W, "--evidence", "page:a:1"],
     ["item", "publish", "a", "-", *IN_W, "--evidence", "source:a b:1"],
     ["item", "publish", "a", "-", *IN_W, "--evidence", "source:a:1", "--no-evidence"],
+    ["item", "publish", "a", "page.md", *IN_W, "--tag", "y", "--no-tags"],
+    ["item", "publish", "a", "page.md", *IN_W, "--draft", "--restore"],
+    ["item", "publish", "a", "page.md", *IN_W, "--tag", " "],
+    ["item", "publish", "a", "page.md", *IN_W, "--title", ""],
+    ["item", "publish", "a", "page.md", *IN_W, "--kind", ""],
+    ["item", "publish", "a", "page.md", *IN_W, "--domain", " "],
+    ["item", "show", "a", *IN_W, "--version", "0"],
+    ["file", "add", "page.md", "--title", ""],
     ["file", "remove", "a b"],
     ["corpus", "show", "a b", *IN_W],
     ["corpus", "ask", "a b", "s", "1", "Where?", *IN_W],
@@ -74,6 +85,8 @@ WRONG = [
     ["projections", "status", "nonsense"],
     ["blobs", "sweep", "--older-than", "soon"],
     ["fsck", "--run", "a b"],
+    ["fsck", "--run", "a", "--deep"],
+    ["fsck", "--pending-after", "-1"],
     ["restore", "backups", "--label", "a b"],
     ["streams", "diff", "--replicas-of-retrieval", "0"],
     ["migrate"],
@@ -97,6 +110,37 @@ def test_wrong_usage_ends_with_two_and_a_word(arguments: list[str]) -> None:
 
     assert shown.exit_code == 2, shown.output
     assert "Error" in shown.stderr or shown.stderr.startswith("chancery: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "bounds"),
+    [
+        (["search", "pump", *IN_W, "-k", "51"], "'-k': 51 is no whole number from 1 to 50"),
+        (["search", "pump", *IN_W, "-k", "x"], "'-k': x is no whole number from 1 to 50"),
+        (["up", "--port", "70000"], "70000 is no whole number from 0 to 65535"),
+        (["item", "show", "a", *IN_W, "--version", "0"], "0 is no whole number of at least 1"),
+        (["corpus", "status", "c", "s", "0", *IN_W], "0 is no whole number of at least 1"),
+    ],
+    ids=str,
+)
+def test_a_number_that_does_not_fit_is_told_with_its_bounds(
+    arguments: list[str], bounds: str
+) -> None:
+    assert bounds in CliRunner().invoke(command_line.app, arguments).stderr
+
+
+def test_what_is_no_file_is_told_as_what_it_is() -> None:
+    os.mkfifo("pipe.txt")
+    expected = {
+        "nothere": "nothere does not exist",
+        "nothere.pdf": "nothere.pdf does not exist",
+        "pipe.txt": "pipe.txt is no regular file",
+    }
+    for name, sentence in expected.items():
+        for arguments in (["file", "add", name], ["publish", name, *IN_W]):
+            shown = CliRunner().invoke(command_line.app, arguments)
+
+            assert (shown.exit_code, sentence in shown.stderr) == (1, True), shown.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import typer
 import typer.exceptions
 
 from chancery.client.command import finding, governance, knowledge, operating
-from chancery.client.command.options import AsJson, DataDir, WorkspaceName
+from chancery.client.command.options import AsJson, DataDir, WorkspaceName, whole
 from chancery.client.command.output import EXIT_USAGE, speaking, tell_error
 from chancery.events.authority import Visibility
 from chancery.kernel.errors import Rejected
@@ -72,8 +72,8 @@ def up(
     port: Annotated[
         int | None,
         typer.Option(
-            min=0,
-            max=65535,
+            parser=whole(0, 65535),
+            metavar="INTEGER",
             help="The HTTP port (default: CHANCERY_HTTP_PORT or 8080); 0 takes any free one.",
         ),
     ] = None,

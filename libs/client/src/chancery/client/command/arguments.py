@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from chancery.client.command.output import WrongUsage
 from chancery.kernel.errors import Rejected
@@ -30,6 +30,17 @@ def check_words(text: str, *, field: str) -> None:
     if not text.strip():
         message = f"{field} is empty"
         raise WrongUsage(message, field=field, code="empty")
+
+
+def check_given(values: Mapping[str, str | None]) -> None:
+    """Refuse the first option that is given without a word; None is not given.
+
+    Raises:
+        WrongUsage: naming the option.
+    """
+    for option, value in values.items():
+        if value is not None:
+            check_words(value, field=option)
 
 
 def check_ids(values: Iterable[str], *, field: str) -> None:

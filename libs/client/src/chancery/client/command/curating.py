@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chancery.client.command.arguments import given_id
-from chancery.client.command.items import CSV, MEDIA_TYPES
+from chancery.client.command.arguments import check_given, check_words, given_id
+from chancery.client.command.file_ids import readable
+from chancery.client.command.items import CSV, MEDIA_TYPES, check_there
 from chancery.client.command.output import (
     EXIT_DONE,
     EXIT_REFUSED,
@@ -18,9 +20,11 @@ from chancery.client.command.output import (
     tell_json,
     tell_progress,
 )
+from chancery.client.command.recognising import LOOKED_AT_BYTES, WRONG_MEDIA_TYPE, misnamed
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
 from chancery.client.command.versions import KnownItem, NewVersion, newest_of
+from chancery.client.errors import ProblemError
 from chancery.client.knowledge import Evidence, ItemSummary
 from chancery.events.authority_knowledge import EvidenceKind
 from chancery.extract.encoding import REMEDY
@@ -71,12 +75,32 @@ def chosen_evidence(written: Sequence[str] | None, *, is_none: bool) -> list[Evi
     return [] if is_none else [parse_evidence(each) for each in written] if written else None
 
 
+def chosen_tags(written: Sequence[str] | None, *, is_none: bool) -> Sequence[str] | None:
+    """Return the tags that the command line asks for, or None to keep what there is.
+
+    Raises:
+        WrongUsage: for tags that are named and wanted at none, and for an empty one.
+    """
+    if written and is_none:
+        message = "use either --tag or --no-tags"
+        raise WrongUsage(message, field="--no-tags")
+    for each in written or ():
+        check_words(each, field="--tag")
+    return () if is_none else written or None
+
+
 @dataclass(frozen=True, slots=True)
 class Publishing:
     """Whether the draft is published too, and whether a withdrawn item is to serve again then."""
 
     only_draft: bool = False
     restore: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant together."""
+        if self.only_draft and self.restore:
+            message = "a draft serves nobody; use either --draft or --restore"
+            raise WrongUsage(message, field="--restore")
 
 
 async def publish_item(
@@ -85,6 +109,7 @@ async def publish_item(
     """Save a draft, publish exactly it unless told not to, and wait for its view."""
     given_id(workspace_id, field="--workspace")
     given_id(item_id, field="item")
+    check_given({"--title": wanted.title, "--kind": wanted.kind, "--domain": wanted.domain})
     async with server_client(load_settings()) as client:
         items = client.workspace(workspace_id).items
         with entering(workspace_id):
@@ -173,9 +198,11 @@ async def withdraw_item(workspace_id: str, item_id: str, *, as_json: bool) -> No
 
 async def add_file(path: Path, title: str | None, *, as_json: bool) -> int:
     """Upload a file, wait for its text, and print its id; return 1 when it has none."""
+    check_given({"--title": title})
     media_type = _document_type(path)
     async with server_client(load_settings()) as client:
-        uploaded = await client.files.upload(path, media_type, title=title or path.name)
+        with _naming(path, media_type):
+            uploaded = await client.files.upload(path, media_type, title=title or path.name)
         kept = await client.files.wait_until_ready(uploaded.file_id)
     if as_json:
         tell_json(kept.model_dump(mode="json"))
@@ -185,19 +212,34 @@ async def add_file(path: Path, title: str | None, *, as_json: bool) -> int:
     return EXIT_DONE if kept.state == "ready" else EXIT_REFUSED
 
 
+@contextmanager
+def _naming(path: Path, media_type: str) -> Generator[None]:
+    """Say of a file that is not what its name says which one it is, and what it looks like."""
+    try:
+        yield
+    except ProblemError as error:
+        if error.code != WRONG_MEDIA_TYPE:
+            raise
+        with path.open("rb") as file:
+            refused = misnamed(path, media_type, file.read(LOOKED_AT_BYTES))
+        message = f"{readable(path)}: {refused.detail}"
+        raise Rejected(message, field="path", code=refused.code) from error
+
+
 def _document_type(path: Path) -> str:
     """Return the media type of a document by its name; a table belongs in a workspace.
 
     Raises:
-        Rejected: for a folder, or a file that is no document.
+        Rejected: for a folder, what is no file, or a file that is no document.
     """
+    check_there(path)
     if path.is_dir():
-        message = f"{path} is a folder; add its files one by one"
+        message = f"{readable(path)} is a folder; add its files one by one"
         raise Rejected(message, field="path", code="unsupported_media_type")
     kinds = {ending: each for ending, each in MEDIA_TYPES.items() if each != CSV}
     media_type = kinds.get(path.suffix.lower())
     if media_type is None:
-        message = f"{path} is no {', '.join(kinds)} file"
+        message = f"{readable(path)} is no {', '.join(kinds)} file"
         raise Rejected(message, field="path", code="unsupported_media_type")
     return media_type
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from chancery.client.command.options import AsJson, WorkspaceName
+from chancery.client.command.options import AsJson, WorkspaceName, whole
 from chancery.client.command.output import speaking
 from chancery.events.search import HITS_MAX
 
@@ -21,7 +21,10 @@ def search(
     query: Annotated[list[str], typer.Argument(help="Words to look for.")],
     *,
     workspace: WorkspaceName,
-    k: Annotated[int, typer.Option("-k", min=1, max=HITS_MAX, help="How many passages.")] = 10,
+    k: Annotated[
+        int,
+        typer.Option("-k", parser=whole(1, HITS_MAX), metavar="INTEGER", help="How many passages."),
+    ] = 10,
     source: Annotated[
         list[str] | None, typer.Option(help="Search only this source (repeatable).")
     ] = None,

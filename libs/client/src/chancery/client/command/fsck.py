@@ -20,6 +20,7 @@ from chancery.client.command.output import (
     EXIT_DONE,
     EXIT_REFUSED,
     EXIT_UNCHECKABLE,
+    WrongUsage,
     error_document,
     exit_code,
     tell,
@@ -65,6 +66,9 @@ class Wanted:
 async def run_fsck(data_dir: Path | None, wanted: Wanted, *, as_json: bool) -> int:
     """Examine the installation: 0 clean, 1 findings, 3 something is away, 4 something unchecked."""
     if wanted.run is not None:
+        if wanted.deep:
+            message = "use either --run, which runs its queries again by itself, or --deep"
+            raise WrongUsage(message, field="--deep")
         given_id(wanted.run, field="--run")
     settings = load_settings()
     folder = data_dir or settings.data_dir

@@ -43,7 +43,7 @@ def workspace_create(
     from chancery.client.command.governing import NewWorkspace, create_workspace
 
     with speaking(as_json=as_json):
-        wanted = NewWorkspace(workspace_id, title or workspace_id, language)
+        wanted = NewWorkspace(workspace_id, workspace_id if title is None else title, language)
         asyncio.run(create_workspace(wanted, as_json=as_json))
 
 

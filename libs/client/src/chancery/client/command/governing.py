@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from pydantic import JsonValue, TypeAdapter
 
-from chancery.client.command.arguments import given_id
+from chancery.client.command.arguments import check_given, given_id
 from chancery.client.command.output import tell, tell_json
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
@@ -17,7 +17,7 @@ from chancery.client.errors import ProblemError
 from chancery.client.replies import Done
 from chancery.client.workspace import Kind, Workspace
 from chancery.events.authority import Language, Role
-from chancery.kernel.errors import NotFound
+from chancery.kernel.errors import Conflict, NotFound
 
 _GROUP = "group:"
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
@@ -44,8 +44,10 @@ class Resource:
 async def create_workspace(wanted: NewWorkspace, *, as_json: bool) -> None:
     """Create the workspace, set its language, and say what comes next."""
     given_id(wanted.id, field="workspace")
+    check_given({"--title": wanted.title})
     async with server_client(load_settings()) as client:
-        workspace = await client.create_workspace(wanted.id, wanted.title)
+        with _being_new(wanted.id):
+            workspace = await client.create_workspace(wanted.id, wanted.title)
         if wanted.language != "en":
             await workspace.revise_policy(f"created-{wanted.language}", language=wanted.language)
     if as_json:
@@ -118,6 +120,21 @@ async def show_audit(run_id: str, *, as_json: bool) -> None:
         tell_json(dict(found))
     else:
         tell(_OBJECT.dump_json(dict(found), indent=2).decode())
+
+
+@contextmanager
+def _being_new(workspace_id: str) -> Generator[None]:
+    """Say of a workspace that there is already how it is used."""
+    try:
+        yield
+    except ProblemError as error:
+        if error.code != "workspace_exists":
+            raise
+        message = (
+            f"workspace {workspace_id} exists already; its members use it with -w {workspace_id}, "
+            "and a new one needs another name"
+        )
+        raise Conflict(message, field="workspace", code=error.code) from error
 
 
 @contextmanager

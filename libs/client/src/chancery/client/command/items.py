@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from chancery.client.command.file_ids import readable, source_id
+from chancery.client.command.recognising import WRONG_MEDIA_TYPE, misnamed
 from chancery.extract.blank import is_blank
 from chancery.extract.encoding import misencoding
 from chancery.extract.media import (
@@ -21,6 +22,7 @@ from chancery.extract.media import (
     XLSX,
     check_signature,
 )
+from chancery.extract.refusals import UnreadableDocument
 from chancery.kernel.errors import Rejected
 from chancery.tabular.csv import check_csv
 
@@ -85,9 +87,7 @@ def look_at(path: Path) -> Found:
     Raises:
         NothingToPublish: when nothing can.
     """
-    if not path.exists():
-        message = f"{readable(path)} does not exist"
-        raise NothingToPublish(message, field="path")
+    check_there(path)
     if path.is_dir():
         reasons = _looked_through(path)
     else:
@@ -105,6 +105,20 @@ def look_at(path: Path) -> Found:
             if reason is not None
         },
     )
+
+
+def check_there(path: Path) -> None:
+    """Refuse a path at which there is neither a file nor a folder.
+
+    Raises:
+        NothingToPublish: saying what there is.
+    """
+    if not path.exists():
+        message = f"{readable(path)} does not exist"
+        raise NothingToPublish(message, field="path")
+    if not path.is_dir() and not path.is_file():
+        message = f"{readable(path)} is no regular file"
+        raise NothingToPublish(message, field="path")
 
 
 def find_items(path: Path) -> Iterator[Item]:
@@ -170,7 +184,16 @@ def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:
     elif item.media_type in RAW_TYPES | {HTML}:
         _check_text(data)
     else:
+        _check_signature(item, data)
+
+
+def _check_signature(item: Item, data: bytes) -> None:
+    try:
         check_signature(item.media_type, data)
+    except UnreadableDocument as error:
+        if error.code != WRONG_MEDIA_TYPE:
+            raise
+        raise misnamed(item.path, item.media_type, data) from error
 
 
 def _check_text(data: bytes) -> None:

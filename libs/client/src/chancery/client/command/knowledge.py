@@ -8,14 +8,16 @@ from typing import Annotated
 
 import typer
 
-from chancery.client.command.options import AsJson, WorkspaceName
+from chancery.client.command.options import AsJson, WorkspaceName, whole
 from chancery.client.command.output import speaking
 from chancery.events.authority import Visibility
 
 ItemId = Annotated[str, typer.Argument(help="The id of the item.")]
 CorpusId = Annotated[str, typer.Argument(help="The id of the corpus.")]
 PairSource = Annotated[str, typer.Argument(metavar="SOURCE", help="What the request is about.")]
-PairRevision = Annotated[int, typer.Argument(metavar="REVISION", min=1, help="Its revision.")]
+PairRevision = Annotated[
+    int, typer.Argument(metavar="REVISION", parser=whole(1), help="Its revision.")
+]
 
 item = typer.Typer(help="Curated items.", no_args_is_help=True)
 file = typer.Typer(help="Your private files.", no_args_is_help=True)
@@ -68,16 +70,16 @@ def item_publish(
     from chancery.client.command.versions import NewVersion
 
     with speaking(as_json=as_json):
+        how = curating.Publishing(only_draft=draft, restore=restore)
         wanted = NewVersion(
             evidence=curating.chosen_evidence(evidence, is_none=no_evidence),
+            tags=curating.chosen_tags(tag, is_none=no_tags),
             text=curating.read_text(path),
             title=title,
             kind=kind,
             domain=domain,
-            tags=() if no_tags else tag or None,
             visibility=visibility,
         )
-        how = curating.Publishing(only_draft=draft, restore=restore)
         asyncio.run(curating.publish_item(workspace, item_id, wanted, how, as_json=as_json))
 
 
@@ -96,7 +98,10 @@ def item_show(
     *,
     workspace: WorkspaceName,
     version: Annotated[
-        int | None, typer.Option(min=1, help="Print this version's text, not the item.")
+        int | None,
+        typer.Option(
+            parser=whole(1), metavar="INTEGER", help="Print this version's text, not the item."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from chancery.client.command.options import AsJson, DataDir
+from chancery.client.command.options import AsJson, DataDir, whole
 from chancery.client.command.output import speaking
 from chancery.events.topology import RETRIEVAL_REPLICAS_MAX
 
@@ -21,8 +21,8 @@ RetrievalReplicas = Annotated[
     int,
     typer.Option(
         "--replicas-of-retrieval",
-        min=1,
-        max=RETRIEVAL_REPLICAS_MAX,
+        parser=whole(1, RETRIEVAL_REPLICAS_MAX),
+        metavar="INTEGER",
         help="How many there are; each reads with consumers of its own, named by CHANCERY_REPLICA.",
     ),
 ]
@@ -166,7 +166,12 @@ def fsck(
         typer.Option("--run", help="Only the releases of this run, their queries run again."),
     ] = None,
     pending_after: Annotated[
-        int, typer.Option(min=0, help="Seconds that the index may take for a revision.")
+        int,
+        typer.Option(
+            parser=whole(0),
+            metavar="INTEGER",
+            help="Seconds that the index may take for a revision.",
+        ),
     ] = 600,
     data_dir: DataDir = None,
     as_json: AsJson = False,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chancery.client.command.absence import Absence, ServerLost, is_away
-from chancery.client.command.arguments import given_id
+from chancery.client.command.arguments import check_words, given_id
 from chancery.client.command.bulk import SINGLE_BYTES, Bulk, not_indexed, unreadable
 from chancery.client.command.declaring import Wanted, declare_dataset, declare_source
 from chancery.client.command.earlier import with_kept_ids
@@ -86,6 +86,7 @@ def _check_title(title: str | None, *, is_folder: bool) -> None:
     if is_folder:
         message = "a title is for one file; publish the files of a folder without --title"
         raise WrongUsage(message, field="--title", code="title_for_folder")
+    check_words(title, field="--title")
     if readable(title) != title:
         message = "a title is one line of text; leave out what is no text and control characters"
         raise WrongUsage(message, field="--title", code="title_not_text")
