@@ -306,8 +306,7 @@ async def test_one_title_for_a_folder_is_refused(
 @pytest.mark.parametrize(
     ("name", "data", "code"),
     [
-        ("a.md", b" \n", "empty_content"),
-        ("a.txt", b"\xef\xbb\xbf\xe2\x80\x8b", "empty_content"),
+        ("a.md", b"\xef\xbb\xbf \xe2\x80\x8b\n", "empty_content"),
         ("a.txt", b"a\x00b", "nul_byte"),
         ("a.md", b"a" * 101, "too_large"),
         ("a.pdf", b"no document", "wrong_media_type"),
