@@ -47,6 +47,10 @@ RECORD: Final[tuple[tuple[str, str, str], ...]] = (
         "release",
         "UPDATE release.release SET cut_sequence = cut_sequence + 1",
     ),
+    ("release_differs", "release", "UPDATE release.release SET principal = 'bert'"),
+    ("run_missing", "run", "DELETE FROM release.run"),
+    ("run_differs", "run", "UPDATE release.run SET generation = 2"),
+    ("event_row_differs", "run_event", "UPDATE release.run_event SET generation = 2"),
     ("citations_differ", "citation", "DELETE FROM release.citation"),
     ("cards_differ", "card", "DELETE FROM release.card"),
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,8 +16,10 @@ from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import derived_id
 from chancery.release.adapters.index_rows import parse_entry
+from chancery.release.adapters.runs import run_of
 from chancery.release.adapters.table_sets import count_waiting, read_table_sets
-from chancery.release.domain.held import HeldRelease, SignedReceipt
+from chancery.release.domain.held import FrameRow, HeldRelease, SignedReceipt
+from chancery.release.domain.held_run import HeldRun
 from chancery.release.ports.fsck import OutboxState, ReleaseName, Serving
 from chancery.release.ports.table_sets import TableSet
 from chancery.store.pool import Connection, translate_errors
@@ -92,15 +95,44 @@ class FsckRows:
         names = ([head["tenant"] for head in heads], [head["release_id"] for head in heads])
         reads = _by_name(await self._rows("read_sets_of", *names))
         contents = _by_name(await self._rows("contents_of", *names))
-        runs = [head["run_id"] for head in heads]
-        frames = _by_name(await self._rows("frames_of", *names, runs))
+        run_ids = [head["run_id"] for head in heads]
+        frames = _by_name(await self._rows("frames_of", *names, run_ids))
+        cited = _by_name(await self._rows("citations_of", *names))
+        carded = _by_name(await self._rows("cards_of", *names))
+        runs = await self._runs(names[0], run_ids)
         events = [derived_id("release-event", head["release_id"]) for head in heads]
         waiting = {row["event_id"] for row in await self._rows("waiting_of", events)}
         found: list[HeldRelease] = []
         for head, event in zip(heads, events, strict=True):
             name = (head["tenant"], head["release_id"])
-            children = _Children(reads[name], contents[name], frames[name], event in waiting)
+            children = _Children(
+                reads=reads[name],
+                contents=contents[name],
+                frames=frames[name],
+                cited=cited[name],
+                carded=carded[name],
+                run=runs.get((head["tenant"], head["run_id"])),
+                is_waiting=event in waiting,
+            )
             found.append(_release(head, children))
+        return found
+
+    async def _runs(
+        self, tenants: Sequence[str], run_ids: Sequence[str]
+    ) -> Mapping[_Name, HeldRun]:
+        """Return the runs whose rows are there and can be read, by tenant and id."""
+        asked = dict.fromkeys(zip(tenants, run_ids, strict=True))
+        names = ([tenant for tenant, _ in asked], [run_id for _, run_id in asked])
+        told = {(row["tenant"], row["run_id"]): row for row in await self._rows("told_of", *names)}
+        found: dict[_Name, HeldRun] = {}
+        for row in await self._rows("read_runs", *names):
+            name = (row["tenant"], row["run_id"])
+            with suppress(Corrupt):
+                found[name] = HeldRun(
+                    run=run_of(dict(row)),
+                    numbers=tuple(told[name]["numbers"]),
+                    is_released=told[name]["is_released"],
+                )
         return found
 
     async def _rows(self, name: str, *arguments: object) -> list[asyncpg.Record]:
@@ -112,11 +144,14 @@ class FsckRows:
             return await self.db.fetchval(_QUERIES[name])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Children:
     reads: list[asyncpg.Record]
     contents: list[asyncpg.Record]
     frames: list[asyncpg.Record]
+    cited: list[asyncpg.Record]
+    carded: list[asyncpg.Record]
+    run: HeldRun | None
     is_waiting: bool
 
 
@@ -143,16 +178,29 @@ def _release(head: asyncpg.Record, children: _Children) -> HeldRelease:
         generation=head["generation"],
         kind=head["kind"],
         cut_sequence=head["cut_sequence"],
-        citation_count=head["citation_count"],
-        card_count=head["card_count"],
+        citation_count=head["citations"],
+        card_count=head["cards"],
         receipt=receipt,
         keys=None if head["key"] is None else ReleaseKey(head["key"], head["seed"]),
-        citations=head["citations"],
-        cards=head["cards"],
+        head=dict(head),
+        cited=tuple(tuple(row)[2:] for row in children.cited),
+        carded=tuple(tuple(row)[2:] for row in children.carded),
+        run=children.run,
         read_set=frozenset((row["kind"], row["id"], row["sequence"]) for row in children.reads),
         contents={(row["kind"], row["n"]): row["ciphertext"] for row in children.contents},
-        frames=frozenset(row["number"] for row in children.frames),
+        frames=tuple(map(_frame, children.frames)),
         is_waiting=children.is_waiting,
+    )
+
+
+def _frame(row: asyncpg.Record) -> FrameRow:
+    end = (row["end_generation"], row["end_event"], row["end_body"])
+    return FrameRow(
+        row["number"],
+        row["generation"],
+        row["event"],
+        row["body"],
+        None if row["end_event"] is None else end,
     )
 
 

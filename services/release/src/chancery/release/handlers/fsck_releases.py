@@ -7,13 +7,16 @@ from typing import Final
 
 from chancery.events.authority import CutTaken
 from chancery.events.codec import decode
+from chancery.events.envelope import EventData
 from chancery.events.release import ReleaseRefused, ReleaseSealed
 from chancery.events.topology import (
     AUTHORITY,
     RELEASES,
+    RUNS,
     authority_subject,
     cut_subject,
     release_subject,
+    run_subject,
 )
 from chancery.evidence.receipt import CutRecord, Receipt, core_hash
 from chancery.evidence.salts import derive_salts
@@ -21,6 +24,7 @@ from chancery.kernel.canonical import parse_json, sha256_hex
 from chancery.kernel.errors import Corrupt
 from chancery.release.domain.findings import Report
 from chancery.release.domain.held import HeldRelease, check_held, read_receipt
+from chancery.release.domain.runs import Run
 from chancery.release.handlers.fsck_subjects import ReadOnce
 from chancery.release.ports.fsck import Logs, Records, Told
 
@@ -49,8 +53,9 @@ class CheckReleases:
 
     async def _check(self, report: Report, held: HeldRelease, subjects: ReadOnce) -> None:
         receipt = read_receipt(held)
-        for code in dict.fromkeys(check_held(held, receipt)):
-            report.find(code, **held.where)
+        for flaw in dict.fromkeys(check_held(held, receipt)):
+            parts = {"parts": " ".join(flaw.parts)} if flaw.parts else {}
+            report.find(flaw.code, **held.where, **parts)
         await self._check_event(report, held)
         if receipt is None:
             return
@@ -58,6 +63,8 @@ class CheckReleases:
             await _check_erased(report, held, receipt, subjects)
         if receipt.cut is not None:
             await self._check_cut(report, held, receipt, receipt.cut)
+        if held.run is not None and held.run.run.generation == held.generation:
+            await self._check_stages(report, held, held.run.run)
 
     async def _check_cut(
         self, report: Report, held: HeldRelease, receipt: Receipt, cut: CutRecord
@@ -74,6 +81,20 @@ class CheckReleases:
         )
         if not is_same:
             report.find("cut_differs", **where)
+
+    async def _check_stages(self, report: Report, held: HeldRelease, run: Run) -> None:
+        """Compare what a run keeps of its stages with the log, as long as that has them."""
+        kept = {"admitted": run.admitted, "gathered": run.gathered, "proposed": run.proposed}
+        wrong: list[str] = []
+        for name, payload in kept.items():
+            if payload is None:
+                continue
+            subject = run_subject(run.tenant, run.run_id, name)
+            said = [data_in(stored.payload) async for stored in self.logs.subject(RUNS, subject)]
+            if said and data_in(payload) not in said:
+                wrong.append(name)
+        if wrong:
+            report.find("run_differs", **held.where, parts=" ".join(wrong))
 
     async def _check_event(self, report: Report, held: HeldRelease) -> None:
         subject = release_subject(held.tenant, held.run_id, held.kind)
@@ -122,12 +143,17 @@ def _names(payload: bytes, held: HeldRelease, receipt: Receipt) -> bool:
     return core_hash(receipt.core, salts) == data.core_sha256
 
 
-def ended(payload: bytes) -> ReleaseSealed | ReleaseRefused | None:
-    """Return what an event of RELEASES says, None when it cannot be read."""
+def data_in(payload: bytes) -> EventData | None:
+    """Return what an event says, None when it cannot be read."""
     try:
-        data = decode(payload).data
+        return decode(payload).data
     except Corrupt:
         return None
+
+
+def ended(payload: bytes) -> ReleaseSealed | ReleaseRefused | None:
+    """Return what an event of RELEASES says, None when it cannot be read."""
+    data = data_in(payload)
     return data if isinstance(data, ReleaseSealed | ReleaseRefused) else None
 
 

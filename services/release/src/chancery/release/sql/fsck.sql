@@ -6,13 +6,10 @@ SELECT count(*) FROM release.release AS r WHERE $1::text IS NULL OR r.run_id = $
 
 -- name: page_releases
 -- The heads of some releases behind a place, with receipt and key; of all runs or of one.
-SELECT r.tenant, r.release_id, r.run_id, r.generation, r.kind, r.cut_sequence,
-       r.citations AS citation_count, r.cards AS card_count,
-       p.receipt_sha256, p.body, p.public_key, p.signature, k.key, k.seed,
-       (SELECT count(*) FROM release.citation AS c
-        WHERE c.tenant = r.tenant AND c.release_id = r.release_id) AS citations,
-       (SELECT count(*) FROM release.card AS c
-        WHERE c.tenant = r.tenant AND c.release_id = r.release_id) AS cards
+SELECT r.tenant, r.release_id, r.run_id, r.generation, r.reset_context, r.kind, r.outcome,
+       r.workspace_id, r.principal, r.cut_sequence, r.decided_at, r.language, r.request, r.citations,
+       r.cards, r.sealed_at,
+       p.receipt_sha256, p.body, p.public_key, p.signature, k.key, k.seed
 FROM release.release AS r
 LEFT JOIN release.receipt AS p ON p.tenant = r.tenant AND p.release_id = r.release_id
 LEFT JOIN release.release_key AS k ON k.tenant = r.tenant AND k.release_id = r.release_id
@@ -45,12 +42,41 @@ SELECT t.tenant, t.release_id, t.kind, t.n, t.ciphertext
 FROM unnest($1::text[], $2::text[]) AS u (tenant, release_id)
 JOIN release.content AS t ON t.tenant = u.tenant AND t.release_id = u.release_id;
 
+-- name: citations_of
+-- The citations of some releases, in order.
+SELECT t.tenant, t.release_id, t.n, t.citation_id, t.kind, t.aggregate_kind, t.aggregate_id,
+       t.revision
+FROM unnest($1::text[], $2::text[]) AS u (tenant, release_id)
+JOIN release.citation AS t ON t.tenant = u.tenant AND t.release_id = u.release_id
+ORDER BY t.n;
+
+-- name: cards_of
+-- The cards of some releases, in order.
+SELECT t.tenant, t.release_id, t.n, t.card_id, t.citation_id
+FROM unnest($1::text[], $2::text[]) AS u (tenant, release_id)
+JOIN release.card AS t ON t.tenant = u.tenant AND t.release_id = u.release_id
+ORDER BY t.n;
+
 -- name: frames_of
--- The event rows of some releases.
-SELECT t.tenant, t.release_id, t.number
+-- The event rows of some releases, each with the row behind it.
+SELECT t.tenant, t.release_id, t.number, t.generation, t.event, t.body,
+       e.generation AS end_generation, e.event AS end_event, e.body AS end_body
 FROM unnest($1::text[], $2::text[], $3::text[]) AS u (tenant, release_id, run_id)
 JOIN release.run_event AS t
-  ON t.tenant = u.tenant AND t.run_id = u.run_id AND t.release_id = u.release_id;
+  ON t.tenant = u.tenant AND t.run_id = u.run_id AND t.release_id = u.release_id
+LEFT JOIN release.run_event AS e
+  ON e.tenant = t.tenant AND e.run_id = t.run_id AND e.number = t.number + 1;
+
+-- name: told_of
+-- The numbers of the event rows of some runs, and whether the generation of each has a release.
+SELECT r.tenant, r.run_id,
+       ARRAY(SELECT e.number FROM release.run_event AS e
+             WHERE e.tenant = r.tenant AND e.run_id = r.run_id ORDER BY e.number) AS numbers,
+       EXISTS (SELECT FROM release.release AS x
+               WHERE x.tenant = r.tenant AND x.run_id = r.run_id
+                 AND x.generation = r.generation) AS is_released
+FROM unnest($1::text[], $2::text[]) AS u (tenant, run_id)
+JOIN release.run AS r ON r.tenant = u.tenant AND r.run_id = u.run_id;
 
 -- name: waiting_of
 -- Which of these events wait in the outbox.
