@@ -105,3 +105,20 @@ async def test_what_is_no_text_has_no_charset(world: World) -> None:
         )
 
     assert told.status_code == 202
+
+
+async def test_a_corpus_is_declared_in_utf_8(world: World) -> None:
+    written = b"corpus Handbook Revision parent.parent title body live revision"
+
+    async with world.client() as client:
+        told = [
+            (
+                await client.put(
+                    f"{W}/corpora/Handbook", content=written, headers={"Content-Type": kind}
+                )
+            ).json()["code"]
+            for kind in ("text/plain; charset=latin-1", "text/plain; charset=UTF-8")
+        ]
+
+    assert told[0] == "unsupported_charset"
+    assert told[1] != "unsupported_charset"

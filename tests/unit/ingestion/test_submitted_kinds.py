@@ -285,7 +285,14 @@ async def test_who_may_not_is_refused_and_nothing_is_stored(
             "invalid_submission",
             "text",
         ),
+        (
+            SnapshotSubmitted.TYPE,
+            {**SNAPSHOT, "media_type": "text/csv; charset=UTF-16", "text": "a\n1\n"},
+            "unsupported_charset",
+            "media_type",
+        ),
         (DraftSubmitted.TYPE, {**DRAFT, "text": " "}, "empty_content", "text"),
+        (DraftSubmitted.TYPE, {**DRAFT, "text": "\u200b\u00ad"}, "empty_content", "text"),
         (DraftSubmitted.TYPE, {**DRAFT, "tags": ["a", "a"]}, "invalid_submission", "tags"),
         (PublicationSubmitted.TYPE, PUBLICATION, "not_found", "item_id"),
         (
