@@ -21,7 +21,7 @@ from chancery.gateway.handlers.appending import append_table
 from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, RevisionNumber
 from chancery.gateway.handlers.leaving import answered
 from chancery.gateway.handlers.uploads import Target, arriving_upload, permit_upload, receive_upload
-from chancery.kernel.errors import NotFound
+from chancery.gateway.handlers.withdrawn import without_text
 from chancery.tabular.formats import XLSX_TYPE
 
 PublishingMode = Literal["replace", "append"]
@@ -119,7 +119,7 @@ async def read_schema(ws: PathId, dataset: PathId, here: Here) -> SchemaReply:
     pinned = await _authorised(here, ws, dataset, None)
     if pinned.extraction_sha256 is None:
         message = "the snapshot cannot be queried yet; ask for its state"
-        raise NotFound(message, code="not_extracted")
+        raise without_text(pinned, message)
     schema = await here.query("execution", "schema", pinned, queries.DatasetSchema)
     return SchemaReply(
         dataset=PinnedReply.of(schema.dataset),

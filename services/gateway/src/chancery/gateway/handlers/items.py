@@ -9,6 +9,7 @@ from chancery.evidence.knowledge import KnowledgeManifest, body_size, check_body
 from chancery.gateway.domain.knowledge import DraftBody, PublishBody, VersionReply
 from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, RevisionNumber
 from chancery.gateway.handlers.uploads import Upload, store_upload
+from chancery.gateway.handlers.withdrawn import without_text
 from chancery.kernel.errors import NotFound
 
 router = APIRouter(prefix="/v1/workspaces/{ws}/items", tags=["items"])
@@ -153,12 +154,13 @@ async def _view(here: Context, pinned: queries.PinnedRevision) -> tuple[Knowledg
     """Return the complete view of an authorised version; every byte of it is checked.
 
     Raises:
-        NotFound: with code `not_extracted` while the version has no view.
+        NotFound: with code `not_extracted` while the version has no view, `withdrawn` when the item
+            is.
         AlteredText: the stored body is not the one that the manifest describes.
     """
     if pinned.extraction_sha256 is None or pinned.manifest_sha256 is None:
         message = "the version has no view yet; ask for its status"
-        raise NotFound(message, code="not_extracted")
+        raise without_text(pinned, message)
     blobs, tenant = here.edge.blobs, here.call.caller.tenant
     data = await blobs.get(tenant, pinned.manifest_sha256, limit=MANIFEST_BYTES_MAX)
     text = await blobs.get(tenant, pinned.extraction_sha256, limit=BODY_BYTES_MAX)

@@ -18,7 +18,7 @@ from chancery.gateway.domain.passages import find_passage
 from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, RevisionNumber
 from chancery.gateway.handlers.places import Places, places_of
 from chancery.gateway.handlers.uploads import Target, receive_upload
-from chancery.kernel.errors import NotFound
+from chancery.gateway.handlers.withdrawn import without_text
 
 router = APIRouter(prefix="/v1/workspaces/{ws}/sources", tags=["sources"])
 
@@ -177,7 +177,7 @@ async def _text(
     pinned = await _authorised(here, workspace_id, source_id, revision)
     if pinned.extraction_sha256 is None:
         message = "the revision has no text yet; ask for its status"
-        raise NotFound(message, code="not_extracted")
+        raise without_text(pinned, message)
     data = await here.edge.blobs.get(
         here.call.caller.tenant, pinned.extraction_sha256, limit=TEXT_BYTES_MAX
     )
