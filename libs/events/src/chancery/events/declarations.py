@@ -11,8 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    JsonValue,
+    model_validator,
+)
 from pydantic.config import JsonDict
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from chancery.events.authority import (
     ColumnName,
@@ -37,6 +46,34 @@ def _only_known(model: type[BaseModel]) -> Callable[[Part], Part]:
         return value
 
     return check
+
+
+def _in_for_allowed(value: Part) -> Part:
+    """Read `in` as `allowed`: the one is what people write, the other what events have."""
+    if not isinstance(value, Mapping) or "in" not in value:
+        return value
+    if "allowed" in value:
+        message = "must have `in` or `allowed`, which are the same, and not both"
+        raise ValueError(message)
+    return {("allowed" if name == "in" else name): each for name, each in value.items()}
+
+
+class _EitherName:
+    """Makes the schema of a row filter tell both names of its values."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema with `allowed`, or the same one with `in`."""
+        named = handler(core_schema)
+        other = dict(handler.resolve_ref_schema(named))
+        properties = dict(other["properties"])
+        properties["in"] = {**properties.pop("allowed"), "title": "In"}
+        required = ["in" if each == "allowed" else each for each in other["required"]]
+        description = str(other["description"]).replace("`allowed`", "`in`")
+        other |= {"properties": properties, "required": required, "description": description}
+        return {"anyOf": [named, other]}
 
 
 def at_first(value: JsonValue = None) -> Callable[[JsonDict], None]:
@@ -71,7 +108,15 @@ class PartialDeclaration(BaseModel):
 _KEPT: Final = "left out: none of a new dataset, and as it is of one that is there; empty: none"
 
 _Columns = Mapping[ColumnName, Annotated[ColumnPolicy, BeforeValidator(_only_known(ColumnPolicy))]]
-_RowFilters = tuple[Annotated[RowFilter, BeforeValidator(_only_known(RowFilter))], ...]
+_RowFilters = tuple[
+    Annotated[
+        RowFilter,
+        BeforeValidator(_only_known(RowFilter)),
+        BeforeValidator(_in_for_allowed),
+        _EitherName,
+    ],
+    ...,
+]
 _Measures = tuple[Annotated[Measure, BeforeValidator(_only_known(Measure))], ...]
 
 
