@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chancery.client.command import app as commands
-from chancery.client.command import curating, publish
+from chancery.client.command import item_publishing, publish
 from chancery.client.command.declaring import Wanted
 from chancery.client.http import connect
 from chancery.client.workspace import Document
@@ -133,13 +133,13 @@ def test_the_commands_hand_the_option_on(
         return int(as_json)
 
     async def of_item(
-        _ws: str, _id: str, _said: object, how: curating.Publishing, *, as_json: bool
+        _ws: str, _id: str, _said: object, how: item_publishing.Publishing, *, as_json: bool
     ) -> None:
         assert not as_json
         asked.append(how.restore)
 
     monkeypatch.setattr(publish, "run_publish", publishing)
-    monkeypatch.setattr(curating, "publish_item", of_item)
+    monkeypatch.setattr(item_publishing, "publish_item", of_item)
     option = ["--restore"] if restore else []
     RUN.invoke(commands.app, ["publish", str(page), "-w", "w", *option], catch_exceptions=False)
     words = ["item", "publish", "guide", str(page), "-w", "w", *option]

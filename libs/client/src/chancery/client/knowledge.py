@@ -99,6 +99,7 @@ class ItemSummary(Answered):
     tags: tuple[str, ...] = ()
     version: int
     withdrawn: bool
+    visibility: Visibility | None = None
     state: IndexState | None = None
     usable: bool | None = None
     reason: str | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +22,7 @@ from chancery.client.command.output import (
 from chancery.client.command.recognising import LOOKED_AT_BYTES, WRONG_MEDIA_TYPE, misnamed
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
-from chancery.client.command.versions import KnownItem, NewVersion, newest_of
+from chancery.client.command.versions import KnownItem
 from chancery.client.errors import ProblemError
 from chancery.client.knowledge import Evidence, ItemSummary
 from chancery.events.authority_knowledge import EvidenceKind
@@ -63,6 +62,29 @@ def read_text(path: Path) -> str:
         raise Rejected(message, field="path", code="invalid_utf8") from error
 
 
+def text_of(path: Path | None) -> str:
+    """Return the text of the file that has to be named.
+
+    Raises:
+        WrongUsage: none is.
+    """
+    if path is None:
+        message = "name the file with its text, or a draft that is there with --from-draft"
+        raise WrongUsage(message, field="path")
+    return read_text(path)
+
+
+def check_draft_alone(*, is_said: bool) -> None:
+    """Refuse a draft that is to be published as it is, and something else beside it.
+
+    Raises:
+        WrongUsage: something is said of the draft.
+    """
+    if is_said:
+        message = "a draft is published exactly as it is; use --from-draft with --restore only"
+        raise WrongUsage(message, field="--from-draft")
+
+
 def chosen_evidence(written: Sequence[str] | None, *, is_none: bool) -> list[Evidence] | None:
     """Return the evidence that the command line asks for, or None to keep what there is.
 
@@ -87,50 +109,6 @@ def chosen_tags(written: Sequence[str] | None, *, is_none: bool) -> Sequence[str
     for each in written or ():
         check_words(each, field="--tag")
     return () if is_none else written or None
-
-
-@dataclass(frozen=True, slots=True)
-class Publishing:
-    """Whether the draft is published too, and whether a withdrawn item is to serve again then."""
-
-    only_draft: bool = False
-    restore: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be meant together."""
-        if self.only_draft and self.restore:
-            message = "a draft serves nobody; use either --draft or --restore"
-            raise WrongUsage(message, field="--restore")
-
-
-async def publish_item(
-    workspace_id: str, item_id: str, wanted: NewVersion, publishing: Publishing, *, as_json: bool
-) -> None:
-    """Save a draft, publish exactly it unless told not to, and wait for its view."""
-    given_id(workspace_id, field="--workspace")
-    given_id(item_id, field="item")
-    check_given({"--title": wanted.title, "--kind": wanted.kind, "--domain": wanted.domain})
-    async with server_client(load_settings()) as client:
-        items = client.workspace(workspace_id).items
-        with entering(workspace_id):
-            before = await newest_of(items, item_id)
-            kept = wanted.kept(before)
-            if kept is not None and not as_json:
-                tell_progress(kept)
-            draft = wanted.draft(item_id, before)
-            saved = await items.save_draft(item_id, draft)
-        if publishing.only_draft:
-            if as_json:
-                tell_json(saved.model_dump(mode="json"))
-            else:
-                tell(f"draft {saved.draft_id} of {item_id}: {saved.content_sha256}")
-            return
-        published = await items.publish(item_id, saved, draft.evidence, restore=publishing.restore)
-        summary = await items.wait_until_ready(item_id)
-    if as_json:
-        tell_json({**published.model_dump(mode="json"), "state": summary.state})
-    else:
-        tell(f"{item_id} version {published.version} is {summary.state}")
 
 
 async def list_items(workspace_id: str, *, as_json: bool) -> None:

@@ -19,6 +19,34 @@ PairRevision = Annotated[
     int, typer.Argument(metavar="REVISION", parser=whole(1), help="Its revision.")
 ]
 
+TextPath = Annotated[
+    Path | None, typer.Argument(metavar="PATH", help="Its whole text; - reads standard input.")
+]
+FromDraft = Annotated[
+    str | None,
+    typer.Option(metavar="DRAFT", help="Publish this draft as it is, whoever saved it."),
+]
+ItemTitle = Annotated[str | None, typer.Option(help="Its title (a new item: its id).")]
+ItemKind = Annotated[str | None, typer.Option(help="What it is (a new item: article).")]
+ItemDomain = Annotated[str | None, typer.Option(help="What it is about (a new item: general).")]
+ItemTags = Annotated[list[str] | None, typer.Option(help="A tag (repeatable); replaces all tags.")]
+NoTags = Annotated[bool, typer.Option("--no-tags", help="Without tags.")]
+ItemEvidence = Annotated[
+    list[str] | None,
+    typer.Option(help="What it rests on: source:ID:REVISION or dataset:ID:SNAPSHOT."),
+]
+NoEvidence = Annotated[bool, typer.Option("--no-evidence", help="It rests on nothing any more.")]
+WhoReads = Annotated[
+    Visibility | None, typer.Option(help="Who may read it (an item keeps what it has).")
+]
+OnlyDraft = Annotated[bool, typer.Option("--draft", help="Only save a draft.")]
+Restore = Annotated[
+    bool, typer.Option("--restore", help="Let it serve again when it was withdrawn.")
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Make a new version of what serves unchanged.")
+]
+
 item = typer.Typer(help="Curated items.", no_args_is_help=True)
 file = typer.Typer(help="Your private files.", no_args_is_help=True)
 corpus = typer.Typer(help="Corpora: declared once, asked by request pairs.", no_args_is_help=True)
@@ -34,53 +62,50 @@ def register(app: typer.Typer) -> None:
 @item.command("publish")
 def item_publish(
     item_id: ItemId,
-    path: Annotated[Path, typer.Argument(help="Its whole text; - reads standard input.")],
+    path: TextPath = None,
     *,
     workspace: WorkspaceName,
-    title: Annotated[str | None, typer.Option(help="Its title (a new item: its id).")] = None,
-    kind: Annotated[str | None, typer.Option(help="What it is (a new item: article).")] = None,
-    domain: Annotated[
-        str | None, typer.Option(help="What it is about (a new item: general).")
-    ] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(help="A tag (repeatable); replaces all tags.")
-    ] = None,
-    no_tags: Annotated[bool, typer.Option("--no-tags", help="Without tags.")] = False,
-    evidence: Annotated[
-        list[str] | None,
-        typer.Option(help="What it rests on: source:ID:REVISION or dataset:ID:SNAPSHOT."),
-    ] = None,
-    no_evidence: Annotated[
-        bool, typer.Option("--no-evidence", help="It rests on nothing any more.")
-    ] = False,
-    visibility: Annotated[
-        Visibility | None, typer.Option(help="Who may read it (an item keeps what it has).")
-    ] = None,
-    draft: Annotated[bool, typer.Option("--draft", help="Only save a draft.")] = False,
-    restore: Annotated[
-        bool, typer.Option("--restore", help="Let it serve again when it was withdrawn.")
-    ] = False,
+    from_draft: FromDraft = None,
+    title: ItemTitle = None,
+    kind: ItemKind = None,
+    domain: ItemDomain = None,
+    tag: ItemTags = None,
+    no_tags: NoTags = False,
+    evidence: ItemEvidence = None,
+    no_evidence: NoEvidence = False,
+    visibility: WhoReads = None,
+    draft: OnlyDraft = False,
+    restore: Restore = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Save a draft of an item and publish exactly that; with --draft, only save it.
 
-    What is left out stays as the newest version has it.
+    What is left out stays as the newest version has it, and what serves already is not published
+    again. With --from-draft nothing is saved: the draft is published with its text and evidence.
     """
-    from chancery.client.command import curating
+    from chancery.client.command import curating, item_publishing
     from chancery.client.command.versions import NewVersion
 
     with speaking(as_json=as_json):
-        how = curating.Publishing(only_draft=draft, restore=restore)
+        how = item_publishing.Publishing(only_draft=draft, restore=restore, force=force)
+        if from_draft is not None:
+            said = (path, title, kind, domain, tag, evidence, visibility)
+            is_said = any(each is not None for each in said) or no_tags or no_evidence
+            curating.check_draft_alone(is_said=is_said or draft or force)
+            publishing = item_publishing.publish_draft
+            asyncio.run(publishing(workspace, item_id, from_draft, how, as_json=as_json))
+            return
         wanted = NewVersion(
             evidence=curating.chosen_evidence(evidence, is_none=no_evidence),
             tags=curating.chosen_tags(tag, is_none=no_tags),
-            text=curating.read_text(path),
+            text=curating.text_of(path),
             title=title,
             kind=kind,
             domain=domain,
             visibility=visibility,
         )
-        asyncio.run(curating.publish_item(workspace, item_id, wanted, how, as_json=as_json))
+        asyncio.run(item_publishing.publish_item(workspace, item_id, wanted, how, as_json=as_json))
 
 
 @item.command("list")

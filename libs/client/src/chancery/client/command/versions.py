@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from chancery.client.errors import ProblemError
-from chancery.client.knowledge import Draft, Evidence, Items, ItemSummary
+from chancery.client.knowledge import Draft, Evidence, Items, ItemSummary, SavedDraft
 from chancery.client.replies import Answered
 from chancery.events.authority import Visibility
 from chancery.events.authority_knowledge import EvidenceKind
@@ -32,6 +32,25 @@ class Described(Answered):
     author: str = ""
     version: int | None = None
     draft_id: str | None = None
+    version_id: str | None = None
+    operation_id: str | None = None
+    content_sha256: str = ""
+    evidence_sha256: str = ""
+
+    def rests_on(self) -> list[Evidence]:
+        """Return the evidence as a draft names it."""
+        return [Evidence(each.kind, each.id, each.revision) for each in self.evidence]
+
+    def as_saved(self) -> SavedDraft:
+        """Return a draft as saving it would have told it."""
+        assert self.draft_id is not None, "it is a draft"
+        return SavedDraft(
+            draft_id=self.draft_id,
+            content_sha256=self.content_sha256,
+            evidence_sha256=self.evidence_sha256,
+            sequence=0,
+            changed=False,
+        )
 
     def roots(self) -> str:
         """Return the evidence as the command line writes it."""
@@ -57,6 +76,10 @@ class KnownItem(Answered):
         found = self.versions or self.drafts
         return found[-1] if found else None
 
+    def draft(self, draft_id: str) -> Described | None:
+        """Return the draft of this id, None when the caller sees none."""
+        return next((each for each in self.drafts if each.draft_id == draft_id), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion:
@@ -73,14 +96,13 @@ class NewVersion:
     def draft(self, item_id: str, before: Described | None) -> Draft:
         """Return the whole draft."""
         known = before or Described(title=item_id, kind="article", domain="general")
-        roots = [Evidence(each.kind, each.id, each.revision) for each in known.evidence]
         return Draft(
             title=known.title if self.title is None else self.title,
             text=self.text,
             kind=known.kind if self.kind is None else self.kind,
             domain=known.domain if self.domain is None else self.domain,
             tags=known.tags if self.tags is None else self.tags,
-            evidence=roots if self.evidence is None else self.evidence,
+            evidence=known.rests_on() if self.evidence is None else self.evidence,
             visibility=self.visibility,
         )
 
@@ -99,10 +121,10 @@ class NewVersion:
         return f"kept as it was: {'; '.join(words)}" if words else None
 
 
-async def newest_of(items: Items, item_id: str) -> Described | None:
-    """Return what the newest version of an item says, or None for an item that is new."""
+async def known_item(items: Items, item_id: str) -> KnownItem | None:
+    """Return an item as it is, or None for one that is new."""
     try:
-        return KnownItem.model_validate(await items.read(item_id)).newest
+        return KnownItem.model_validate(await items.read(item_id))
     except ProblemError as error:
         if error.status == HTTPStatus.NOT_FOUND and error.code == "item_not_found":
             return None
