@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from chancery.client.replies import Answered, Citation
+from chancery.client.replies import Answered, Citation, HitCell
 
 
 class Rectangle(Answered):
@@ -17,15 +17,6 @@ class Rectangle(Answered):
     bottom: float
     right: float
     top: float
-
-
-class HitCell(Answered):
-    """A cell of a workbook; a long value stands in the excerpt only."""
-
-    sheet: str
-    cell: str
-    type: str
-    value: str | None = None
 
 
 class Hit(Answered):

@@ -156,13 +156,24 @@ class Pinned(Answered):
     manifest_sha256: str | None = None
 
 
+class HitCell(Answered):
+    """A cell of a workbook; a long value stands in the excerpt only."""
+
+    sheet: str
+    cell: str
+    type: str
+    value: str | None = None
+
+
 class PassageCheck(Answered):
-    """Whether a passage stands in a revision, letter by letter."""
+    """Whether a passage stands in a revision, letter by letter; of a workbook, in which cells."""
 
     verdict: str
     occurrences: int
     start: int | None = None
     end: int | None = None
+    page: int | None = None
+    cells: tuple[HitCell, ...] | None = None
     extraction_sha256: str
 
 

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from chancery.client.command.arguments import check_ids, check_words, given_id
+from chancery.client.command.cells import Cells, cells_of, tell_cells, with_cells
 from chancery.client.command.coverage import tell_answer_coverage
 from chancery.client.command.file_ids import readable
 from chancery.client.command.output import (
@@ -56,19 +57,21 @@ async def run_ask(ask: Ask, workspace_id: str, *, bundle: Path | None, as_json: 
     if bundle is not None:
         check_target(bundle)
     async with server_client(load_settings()) as client:
+        workspace = client.workspace(workspace_id)
         with entering(workspace_id):
-            conversation_id = await client.workspace(workspace_id).open_conversation()
+            conversation_id = await workspace.open_conversation()
         posted = await client.post_message(conversation_id, ask)
         with showing_progress(is_shown=not as_json) as heard:
             handle = await client.wait(posted.run_id, heard=heard)
         answer = await client.answer(handle)
+        cells = await cells_of(workspace, answer)
         saved: Path | None = None
         try:
             if bundle is not None:
                 data = await client.bundle(handle.run_id)
                 saved = await asyncio.to_thread(_save, bundle, data)
         finally:
-            _print(answer, saved, as_json=as_json)
+            _print(answer, saved, cells, as_json=as_json)
     return EXIT_DONE if isinstance(answer, SealedAnswer) else EXIT_REFUSED
 
 
@@ -91,12 +94,13 @@ def _save(path: Path, data: bytes) -> Path:
     return path.absolute()
 
 
-def _print(answer: Answer, saved: Path | None, *, as_json: bool) -> None:
+def _print(answer: Answer, saved: Path | None, cells: Cells, *, as_json: bool) -> None:
     if as_json:
-        told = answer.model_dump(mode="json")
+        told = with_cells(answer.model_dump(mode="json"), cells)
         tell_json(told if saved is None else {**told, "bundle": readable(saved)})
         return
     tell(answer.text if isinstance(answer, SealedAnswer) else answer.explanation)
+    tell_cells(answer, cells)
     tell_answer_coverage(answer)
     check = "verify" if isinstance(answer, SealedAnswer) else "audit"
     tell_progress(f"{answer.status}: chancery {check} {answer.run_id}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chancery.client.command.arguments import check_words, given_id
+from chancery.client.command.cells import cells_of, tell_cells, with_cells
 from chancery.client.command.coverage import tell_answer_coverage
 from chancery.client.command.curating import read_text
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
@@ -75,10 +76,12 @@ async def ask_corpus(workspace_id: str, asking: Asking, *, as_json: bool) -> int
         )
         run = await workspace.corpora.answer(asking.corpus_id, ask)
         answer = await client.answer(await client.wait(run.run_id))
+        cells = await cells_of(workspace, answer)
     if as_json:
-        tell_json(answer.model_dump(mode="json"))
+        tell_json(with_cells(answer.model_dump(mode="json"), cells))
     else:
         tell(answer.text if isinstance(answer, SealedAnswer) else answer.explanation)
+        tell_cells(answer, cells)
         tell_answer_coverage(answer)
         tell_progress(f"{answer.status}: run {answer.run_id}")
     return EXIT_DONE if isinstance(answer, SealedAnswer) else EXIT_REFUSED

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from chancery.client.command.arguments import check_ids, check_words, given_id
+from chancery.client.command.cells import cell_span
 from chancery.client.command.coverage import tell_coverage
 from chancery.client.command.output import tell, tell_json, tell_progress
 from chancery.client.command.server import entering, server_client
@@ -65,19 +66,9 @@ def _print(found: Found, *, as_json: bool) -> None:
 
 def _place(hit: Hit) -> str:
     page = "" if hit.page is None else f", page {hit.page}"
-    return f"{hit.title} ({_name(hit)}{page}{_cells(hit)}, {hit.start}–{hit.end})"
-
-
-def _cells(hit: Hit) -> str:
-    """Return the first and last cell of a hit in a workbook."""
-    if not hit.cells:
-        return ""
-    first, last = hit.cells[0], hit.cells[-1]
-    begin = f", {first.sheet}!{first.cell}"
-    if first == last:
-        return begin
-    sheet = "" if last.sheet == first.sheet else f"{last.sheet}!"
-    return f"{begin}–{sheet}{last.cell}"
+    span = cell_span(hit.cells or ())
+    cells = f", {span}" if span else ""
+    return f"{hit.title} ({_name(hit)}{page}{cells}, {hit.start}–{hit.end})"
 
 
 def _name(hit: Hit) -> str:
