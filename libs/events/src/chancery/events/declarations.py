@@ -20,8 +20,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.config import JsonDict
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic.json_schema import CoreSchemaOrField, JsonSchemaValue
 
 from chancery.events.authority import (
     ColumnName,
@@ -63,7 +62,7 @@ class _EitherName:
 
     @classmethod
     def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+        cls, core_schema: CoreSchemaOrField, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """Return the schema with `allowed`, or the same one with `in`."""
         named = handler(core_schema)
