@@ -99,6 +99,41 @@ def test_a_killed_supervisor_leaves_no_child_behind(tmp_path: Path) -> None:
     assert len(children) >= 8
 
 
+def test_the_operators_token_goes_to_the_system_that_runs_and_to_no_other_listener(
+    tmp_path: Path,
+) -> None:
+    listing = ["workspace", "list"]
+    with running(tmp_path / "data") as system:
+        here = {"CHANCERY_DATA_DIR": str(system.folder)}
+        home = command(listing, here)
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            elsewhere = f"http://127.0.0.1:{other.getsockname()[1]}"
+            refused = command(listing, {**here, "CHANCERY_URL": elsewhere})
+            assert_nobody_called(other)
+        children = system.children()
+        system.supervisor.send_signal(signal.SIGKILL)
+        system.supervisor.wait(10)
+        wait_until(lambda: not any(map(is_alive, children)), within_s=30)
+        port = int(system.url.rpartition(":")[2])
+        with socket.create_server(("127.0.0.1", port), reuse_port=False) as squatter:
+            stopped = command(listing, here)
+            assert_nobody_called(squatter)
+
+    assert home.returncode == 0, home.stderr
+    assert (refused.returncode, stopped.returncode) == (2, 3)
+    assert "CHANCERY_TOKEN is not set, and CHANCERY_URL names" in refused.stderr
+    assert "start it with `chancery up`" in stopped.stderr
+
+
+def assert_nobody_called(listener: socket.socket) -> None:
+    listener.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        listener.accept()
+    # Whoever had called would have been seen.
+    with socket.create_connection(listener.getsockname()):
+        listener.accept()[0].close()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
