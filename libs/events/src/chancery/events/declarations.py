@@ -15,12 +15,10 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
-    GetJsonSchemaHandler,
     JsonValue,
     model_validator,
 )
 from pydantic.config import JsonDict
-from pydantic.json_schema import CoreSchemaOrField, JsonSchemaValue
 
 from chancery.events.authority import (
     ColumnName,
@@ -57,24 +55,6 @@ def _in_for_allowed(value: Part) -> Part:
     return {("allowed" if name == "in" else name): each for name, each in value.items()}
 
 
-class _EitherName:
-    """Makes the schema of a row filter tell both names of its values."""
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchemaOrField, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Return the schema with `allowed`, or the same one with `in`."""
-        named = handler(core_schema)
-        other = dict(handler.resolve_ref_schema(named))
-        properties = dict(other["properties"])
-        properties["in"] = {**properties.pop("allowed"), "title": "In"}
-        required = ["in" if each == "allowed" else each for each in other["required"]]
-        description = str(other["description"]).replace("`allowed`", "`in`")
-        other |= {"properties": properties, "required": required, "description": description}
-        return {"anyOf": [named, other]}
-
-
 def at_first(value: JsonValue = None) -> Callable[[JsonDict], None]:
     """Return what makes the schema of an optional field tell what it is at first when left out."""
 
@@ -106,13 +86,15 @@ class PartialDeclaration(BaseModel):
 
 _KEPT: Final = "left out: none of a new dataset, and as it is of one that is there; empty: none"
 
+_EITHER_NAME: Final = "its values are `allowed`; `in` is accepted as another name of them"
+
 _Columns = Mapping[ColumnName, Annotated[ColumnPolicy, BeforeValidator(_only_known(ColumnPolicy))]]
 _RowFilters = tuple[
     Annotated[
         RowFilter,
         BeforeValidator(_only_known(RowFilter)),
         BeforeValidator(_in_for_allowed),
-        _EitherName,
+        Field(description=_EITHER_NAME),
     ],
     ...,
 ]
