@@ -365,6 +365,7 @@ def test_every_code_has_a_positive_control() -> None:
     here = {code for code, _, _ in (*RECORD, *PROJECTIONS, *DEEP)}
     elsewhere = {
         "content_differs",
+        "message_differs",
         "blob_missing",
         "blob_damaged",
         "cut_missing",

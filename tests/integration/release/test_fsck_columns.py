@@ -118,3 +118,24 @@ async def test_of_erased_content_the_receipt_alone_is_asked(lab: Lab) -> None:
     ):
         found = await lab.damaged(table, f"UPDATE release.{table} SET {change}")
         assert set(found.codes) == {"key_missing", code}, change
+
+
+@pytest.mark.parametrize(
+    ("table", "change"),
+    [
+        ("message", "credential_id = 'another'"),
+        ("message", "run_id = 'another'"),
+        ("message", "number = 2"),
+        ("message", 'body = body || \'{"question_sha256": "00"}\''),
+        ("message", 'body = body || \'{"mode": "data"}\''),
+        ("conversation", "principal = 'bert'"),
+        ("conversation", "workspace_id = 'another'"),
+        ("conversation", "messages = 0"),
+    ],
+)
+async def test_a_message_that_asks_something_else_is_found(
+    lab: Lab, table: str, change: str
+) -> None:
+    found = await lab.damaged(table, f"UPDATE release.{table} SET {change}")
+
+    assert found.codes == ("message_differs",)

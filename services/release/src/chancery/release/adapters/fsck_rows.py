@@ -16,10 +16,10 @@ from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import derived_id
 from chancery.release.adapters.index_rows import parse_entry
-from chancery.release.adapters.runs import run_of
+from chancery.release.adapters.runs import RUN_FIELDS, run_of
 from chancery.release.adapters.table_sets import count_waiting, read_table_sets
 from chancery.release.domain.held import FrameRow, HeldRelease, SignedReceipt
-from chancery.release.domain.held_run import HeldRun
+from chancery.release.domain.held_run import Asked, HeldRun
 from chancery.release.ports.fsck import OutboxState, ReleaseName, Serving
 from chancery.release.ports.table_sets import TableSet
 from chancery.store.pool import Connection, translate_errors
@@ -123,16 +123,10 @@ class FsckRows:
         """Return the runs whose rows are there and can be read, by tenant and id."""
         asked = dict.fromkeys(zip(tenants, run_ids, strict=True))
         names = ([tenant for tenant, _ in asked], [run_id for _, run_id in asked])
-        told = {(row["tenant"], row["run_id"]): row for row in await self._rows("told_of", *names)}
         found: dict[_Name, HeldRun] = {}
-        for row in await self._rows("read_runs", *names):
-            name = (row["tenant"], row["run_id"])
+        for row in await self._rows("runs_of", *names):
             with suppress(Corrupt):
-                found[name] = HeldRun(
-                    run=run_of(dict(row)),
-                    numbers=tuple(told[name]["numbers"]),
-                    is_released=told[name]["is_released"],
-                )
+                found[row["tenant"], row["run_id"]] = _run(row)
         return found
 
     async def _rows(self, name: str, *arguments: object) -> list[asyncpg.Record]:
@@ -190,6 +184,21 @@ def _release(head: asyncpg.Record, children: _Children) -> HeldRelease:
         contents={(row["kind"], row["n"]): row["ciphertext"] for row in children.contents},
         frames=tuple(map(_frame, children.frames)),
         is_waiting=children.is_waiting,
+    )
+
+
+def _run(row: asyncpg.Record) -> HeldRun:
+    return HeldRun(
+        run=run_of({name: row[name] for name in RUN_FIELDS}),
+        numbers=tuple(row["numbers"]),
+        is_released=row["is_released"],
+        asked=Asked(
+            run_id=row["asked_run_id"],
+            credential_id=row["asked_credential_id"],
+            workspace_id=row["asked_workspace_id"],
+            principal=row["asked_principal"],
+            body=row["asked"],
+        ),
     )
 
 

@@ -30,6 +30,10 @@ REMEDIES: Final[Mapping[str, tuple[str, str]]] = {
     "release_differs": ("a release has other columns than its receipt says", _ALTERED),
     "run_missing": ("the run of a release is missing, or its row cannot be read", _ALTERED),
     "run_differs": ("the row of a run is not what its receipt or the log says", _ALTERED),
+    "message_differs": (
+        "the message of a run, or its conversation, asks something else than the run answers",
+        _ALTERED,
+    ),
     "event_row_differs": ("the event row of a release tells of something else", _ALTERED),
     "citations_differ": ("a release has other citations than its receipt says", _ALTERED),
     "cards_differ": ("a release has other cards than its receipt says", _ALTERED),

@@ -20,7 +20,7 @@ from chancery.release.domain.held_columns import (
     wrong_columns,
 )
 from chancery.release.domain.held_contents import wrong_contents
-from chancery.release.domain.held_run import HeldRun, wrong_of_run
+from chancery.release.domain.held_run import HeldRun, is_as_asked, wrong_of_run
 
 KINDS: Final = ("text", "statements", "citations", "cards", "executions", "document", "frame")
 _FRAME: Final = "frame"
@@ -212,3 +212,5 @@ def _check_run(held: HeldRelease, receipt: Receipt) -> Iterator[Flaw]:
     columns = tuple(each for each in dict.fromkeys(wrong) if each not in known)
     if columns:
         yield Flaw("run_differs", columns)
+    elif not is_as_asked(held.run):
+        yield Flaw("message_differs")

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from pydantic import ValidationError
+
 from chancery.authority.release import ReleaseRequest
+from chancery.events.commands import PostMessage
 from chancery.events.run import ProposedQuote, RunAdmitted, RunGathered, RunProposed
 from chancery.evidence.answer import quote_fact_id, value_fact_id
 from chancery.evidence.receipt import ReceiptCore
@@ -21,6 +24,17 @@ ENDED_WITHIN: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The message that asked a run, and its conversation; None for what is not there."""
+
+    run_id: str | None
+    credential_id: str | None
+    workspace_id: str | None
+    principal: str | None
+    body: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HeldRun:
     """A run as its row holds it; `numbers` are those of its event rows, in order.
 
@@ -30,6 +44,21 @@ class HeldRun:
     run: Run
     numbers: tuple[int, ...]
     is_released: bool
+    asked: Asked
+
+
+def is_as_asked(held: HeldRun) -> bool:
+    """Tell whether message and conversation ask what the run answers; a retry has its own login."""
+    run, asked = held.run, held.asked
+    try:
+        posted = PostMessage.model_validate(asked.body)
+    except ValidationError:
+        return False
+    said = (asked.run_id, asked.workspace_id, asked.principal, posted.run_id)
+    wish = (posted.conversation_id, posted.question_sha256, posted.mode, posted.bounds)
+    is_same = said == (run.run_id, run.workspace_id, run.principal, run.run_id)
+    is_same &= wish == (run.conversation_id, run.question_sha256, run.mode, run.bounds)
+    return is_same and (run.generation > 1 or asked.credential_id == run.credential_id)
 
 
 def wrong_of_run(

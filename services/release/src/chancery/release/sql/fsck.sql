@@ -67,16 +67,26 @@ JOIN release.run_event AS t
 LEFT JOIN release.run_event AS e
   ON e.tenant = t.tenant AND e.run_id = t.run_id AND e.number = t.number + 1;
 
--- name: told_of
--- The numbers of the event rows of some runs, and whether the generation of each has a release.
-SELECT r.tenant, r.run_id,
+-- name: runs_of
+-- Some runs with the numbers of their event rows, whether the generation of each has a release, and
+-- what was asked: in one statement, since a run may go on meanwhile.
+SELECT r.tenant, r.run_id, r.workspace_id, r.conversation_id, r.message, r.principal, r.credential_id,
+       r.state, r.generation, r.lease, r.deadline, r.mode, r.bounds, r.question_sha256,
+       r.traceparent, r.policy_sha256, r.admitted, r.gathered, r.proposed, r.detail, r.events,
+       r.ended_at,
        ARRAY(SELECT e.number FROM release.run_event AS e
              WHERE e.tenant = r.tenant AND e.run_id = r.run_id ORDER BY e.number) AS numbers,
        EXISTS (SELECT FROM release.release AS x
                WHERE x.tenant = r.tenant AND x.run_id = r.run_id
-                 AND x.generation = r.generation) AS is_released
+                 AND x.generation = r.generation) AS is_released,
+       m.run_id AS asked_run_id, m.credential_id AS asked_credential_id, m.body AS asked,
+       c.workspace_id AS asked_workspace_id, c.principal AS asked_principal
 FROM unnest($1::text[], $2::text[]) AS u (tenant, run_id)
-JOIN release.run AS r ON r.tenant = u.tenant AND r.run_id = u.run_id;
+JOIN release.run AS r ON r.tenant = u.tenant AND r.run_id = u.run_id
+LEFT JOIN release.conversation AS c
+  ON c.tenant = r.tenant AND c.conversation_id = r.conversation_id AND c.messages >= r.message
+LEFT JOIN release.message AS m
+  ON m.tenant = r.tenant AND m.conversation_id = r.conversation_id AND m.number = r.message;
 
 -- name: waiting_of
 -- Which of these events wait in the outbox.
