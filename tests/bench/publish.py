@@ -26,9 +26,12 @@ from pydantic import TypeAdapter
 from chancery.bus.connection import connect
 from chancery.bus.provision import Plan, apply
 from chancery.bus.publish import Outgoing, publish_atomic
+from chancery.client.command.absence import Absence
 from chancery.client.command.bulk import Bulk
+from chancery.client.command.declaring import Wanted
 from chancery.client.command.items import find_items
 from chancery.client.command.outcomes import Published
+from chancery.client.command.output import tell_progress
 from chancery.client.workspace import Workspace
 from chancery.events import topology
 from chancery.evidence.manifest import build_manifest
@@ -162,7 +165,9 @@ async def _bulk(desk: Workspace, folder: Path) -> float:
     items = list(find_items(folder))
     begun = time.perf_counter()
     async with asyncio.timeout(READY_WITHIN_S):
-        await Bulk(desk, None, {}, DOCUMENT_BYTES_MAX, ended.append).publish(items)
+        absence = Absence(tell_progress)
+        bulk = Bulk(desk, Wanted(), {}, DOCUMENT_BYTES_MAX, ended.append, absence)
+        await bulk.publish(items)
     taken = time.perf_counter() - begun
     if len(ended) != len(items) or any(one.error is not None for one in ended):
         message = "a document did not become ready"

@@ -111,9 +111,8 @@ def test_a_dataset_keeps_its_declarer_and_refuses_two_measures_of_one_name() -> 
     )
     other = actor("publisher", principal_id="eve")
     renamed = body.model_copy(update={"title": "Sales"})
-    twice = body.model_copy(
-        update={"measures": (*body.measures, events.Measure(name="TOTAL", aggregate="count"))}
-    )
+    again = events.Measure(name="TOTAL", aggregate="count")
+    twice = body.model_copy(update={"measures": (*DATASET_STATE.measures, again)})
 
     assert decide_declare_dataset(other, OPEN, OPEN_DATASET, body) == ()
     (change,) = decide_declare_dataset(other, OPEN, OPEN_DATASET, renamed)
