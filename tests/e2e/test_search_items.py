@@ -28,9 +28,12 @@ async def search(
 async def refused(
     world: World, client: Chancery, *, items: tuple[str, ...] = (), files: tuple[str, ...] = ()
 ) -> tuple[int, str, str, str | None]:
+    """Return what the caller is told, with ID in the place of the id that was sent."""
     with pytest.raises(ProblemError) as error:
         await search(world, client, items=items, files=files)
-    return error.value.status, error.value.code, error.value.detail, error.value.field
+    (sent,) = (*items, *files)
+    detail = error.value.detail.replace(sent, "ID")
+    return error.value.status, error.value.code, detail, error.value.field
 
 
 async def keep(client: Chancery) -> str:
@@ -111,7 +114,7 @@ async def test_a_private_file_is_searched_by_its_owner_alone(world: World) -> No
 
     assert [hit.file_id for hit in own.hits] == [file_id]
     assert (unnamed.hits, unnamed.coverage.eligible) == ((), 0)
-    assert told == {(404, "file_not_found", "there is no such file", None)}
+    assert told == {(404, "file_not_found", "there is no such file: ID", "files")}
 
 
 async def test_the_command_searches_what_is_selected(system: System, world: World) -> None:

@@ -309,7 +309,7 @@ async def test_a_dataset_that_is_not_ready_is_no_table(stage: Stage) -> None:
     with pytest.raises(ChanceryError) as refused:
         await stage.questions.run_query(request_of(body))
 
-    assert refused.value.code == "sql_unknown_table"
+    assert refused.value.code == "sql_table_not_ready"
 
 
 SLOW = (

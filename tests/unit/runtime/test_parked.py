@@ -73,6 +73,6 @@ def test_only_the_owner_of_a_consumer_is_asked() -> None:
     assert Wanted(consumer="retrieval-runs").services == ("retrieval",)
     assert Wanted(service="release", consumer="retrieval-runs").services == ()
     with pytest.raises(Rejected, match="--service is one of"):
-        _ = Wanted(service="ingestion").services
+        Wanted(service="ingestion").check()
     with pytest.raises(Rejected, match="no consumer"):
-        _ = Wanted(consumer="nobody").services
+        Wanted(consumer="nobody").check()
