@@ -116,3 +116,12 @@ def test_a_span_names_its_first_and_last_cell() -> None:
     other = HitCell(sheet="C", cell="D4", type="text")
 
     assert [cell_span(each) for each in ((), (one,), (one, other))] == ["", "A!B2", "A!B2–C!D4"]
+
+
+def test_the_name_of_a_sheet_forges_no_line_beside_an_answer() -> None:
+    sheet = "S\n[2] forged\u202e\x1b[2J"
+    cells = [HitCell(sheet=sheet, cell=each, type="text", value="x") for each in ("A1", "B1")]
+
+    span = cell_span([*cells, HitCell(sheet="T\r", cell="C1", type="text", value="x")])
+
+    assert span == "S�[2] forged��[2J!A1–T�!C1"

@@ -13,13 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from chancery.client.command import app as commands
-from chancery.client.command.curating import (
-    STANDARD_INPUT,
-    add_file,
-    chosen_evidence,
-    parse_evidence,
-    read_text,
-)
+from chancery.client.command.curating import add_file, chosen_evidence, parse_evidence
+from chancery.client.command.reading import STANDARD_INPUT, read_text
 from chancery.client.command.versions import Described, KeptRoot, NewVersion
 from chancery.client.knowledge import Evidence
 from chancery.evidence.corpus_text import format_line, parse_declaration
@@ -62,10 +57,10 @@ def test_a_version_is_read_from_a_file_or_from_standard_input(
     file.write_bytes("Grüße\n".encode())
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"piped")))
 
-    version = NewVersion(text=read_text(file))
+    version = NewVersion(text=read_text(file, bytes_max=100))
 
     assert version.text == "Grüße\n"
-    assert read_text(STANDARD_INPUT) == "piped"
+    assert read_text(STANDARD_INPUT, bytes_max=100) == "piped"
     assert "Grüße" not in repr(version)
 
 
@@ -105,7 +100,7 @@ def test_a_text_that_is_not_utf_8_is_refused_with_its_place(tmp_path: Path) -> N
     file.write_bytes(b"abc\xff")
 
     with pytest.raises(ChanceryError) as refused:
-        read_text(file)
+        read_text(file, bytes_max=100)
 
     assert refused.value.code == "invalid_utf8"
     assert "byte 3" in refused.value.detail

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chancery.authority.wording import REORDERING, check_name
 from chancery.client.command.file_ids import earlier_ids, hashed_id, readable, source_id
 from chancery.client.command.items import NothingToPublish, find_items, look_at
 from chancery.client.command.outcomes import Published
@@ -165,6 +166,19 @@ def test_a_name_with_signs_that_move_the_cursor_is_told_without_them(tmp_path: P
     (item,) = find_items(tmp_path)
 
     assert item.title == "a\N{REPLACEMENT CHARACTER}[31m"
+
+
+@pytest.mark.parametrize("sign", sorted(REORDERING))
+def test_a_name_that_reorders_text_is_published_and_told_without_that(
+    tmp_path: Path, sign: str
+) -> None:
+    (tmp_path / f"bill{sign}fdp.md").write_text("text")
+
+    (item,) = find_items(tmp_path)
+
+    check_name(item.title, field="title")
+    assert item.title == "bill\N{REPLACEMENT CHARACTER}fdp"
+    assert sign not in str(Published(item, {}).to_json()["path"])
 
 
 @given(st.text(min_size=1, max_size=300))

@@ -42,7 +42,7 @@ def test_a_misnamed_file_is_told_with_what_was_expected_and_found(tmp_path: Path
     (item,) = find_items(path)
 
     with pytest.raises(Rejected) as refused:
-        check_item(item, path.read_bytes(), bytes_max=1000)
+        check_item(item, path.read_bytes())
 
     assert refused.value.code == "wrong_media_type"
     assert refused.value.detail == (

@@ -13,7 +13,7 @@ from typing import Final
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Rejected
 
-_REORDERING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+REORDERING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Embeddings, overrides and isolates: they show the text behind them in another order."""
 _LAST_OF_PLANES: Final = "".join(
     chr(plane * 0x10000 + last) for plane in range(17) for last in (0xFFFE, 0xFFFF)
@@ -66,7 +66,7 @@ def check_wording(text: str, *, field: str) -> None:
     """
     for sign in text:
         is_control = unicodedata.category(sign) in _FORBIDDEN and sign not in _BREAKS
-        if is_control or sign in _REORDERING:
+        if is_control or sign in REORDERING:
             message = f"{field} has a control character or one that reorders text; leave it out"
             raise UnreadableText(message, field=field)
 

@@ -17,6 +17,7 @@ from chancery.client.command.declaring import Wanted
 from chancery.client.command.items import Item, check_item
 from chancery.client.command.outcomes import NotIndexed, Published
 from chancery.client.command.output import EXIT_UNAVAILABLE, exit_code
+from chancery.client.command.reading import read_file
 from chancery.client.errors import StillOpen
 from chancery.client.replies import BulkPublished, Resource, Status
 from chancery.client.workspace import Document, Workspace
@@ -102,8 +103,8 @@ class Bulk:
     async def _document(self, item: Item) -> Document | None:
         """Return what is sent of a file, None when it cannot be."""
         try:
-            data = await asyncio.to_thread(item.path.read_bytes)
-            await asyncio.to_thread(check_item, item, data, bytes_max=self.bytes_max)
+            data = await asyncio.to_thread(read_file, item.path, bytes_max=self.bytes_max)
+            await asyncio.to_thread(check_item, item, data)
         except ChanceryError as error:
             self._end(Published(item, {}, error))
             return None

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
+from chancery.client.command.file_ids import readable
 from chancery.client.command.output import tell_progress
 from chancery.client.replies import Answer, Citation, HitCell, SealedAnswer, Statement
 from chancery.client.workspace import Workspace
@@ -80,12 +81,15 @@ def with_cells(told: dict[str, Json], cells: Cells) -> dict[str, Json]:
 
 
 def cell_span(cells: Sequence[HitCell]) -> str:
-    """Return the first and the last cell in a word; of none, nothing."""
+    """Return the first and the last cell in a word; of none, nothing.
+
+    Whoever made the workbook named its sheets, and their names stand among the command's own words.
+    """
     if not cells:
         return ""
     first, last = cells[0], cells[-1]
-    begin = f"{first.sheet}!{first.cell}"
+    begin = f"{readable(first.sheet)}!{first.cell}"
     if first == last:
         return begin
-    sheet = "" if last.sheet == first.sheet else f"{last.sheet}!"
+    sheet = "" if last.sheet == first.sheet else f"{readable(last.sheet)}!"
     return f"{begin}–{sheet}{last.cell}"

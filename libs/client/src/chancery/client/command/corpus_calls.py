@@ -8,14 +8,17 @@ from pathlib import Path
 from chancery.client.command.arguments import check_words, given_id
 from chancery.client.command.cells import cells_of, tell_cells, with_cells
 from chancery.client.command.coverage import tell_answer_coverage
-from chancery.client.command.curating import read_text
 from chancery.client.command.output import EXIT_DONE, EXIT_REFUSED, tell, tell_json, tell_progress
+from chancery.client.command.reading import read_text
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
 from chancery.client.handles import AnswerHandle
 from chancery.client.knowledge import CorpusAsk, CorpusRun, RecordStatus
 from chancery.client.replies import SealedAnswer
-from chancery.evidence.corpus_text import parse_declaration
+from chancery.evidence.corpus_text import TEXT_MAX, parse_declaration
+
+_DECLARATION_BYTES_MAX = 4 * TEXT_MAX
+"""As many bytes as the characters of a declaration may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Asking:
 async def declare_corpus(workspace_id: str, path: Path, *, as_json: bool) -> None:
     """Check the declaration here, declare it there, and print its one line."""
     given_id(workspace_id, field="--workspace")
-    text = read_text(path)
+    text = read_text(path, bytes_max=_DECLARATION_BYTES_MAX)
     declaration = parse_declaration(text)
     async with server_client(load_settings()) as client:
         with entering(workspace_id):

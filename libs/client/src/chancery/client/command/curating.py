@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from chancery.client.command.arguments import check_given, check_words, given_id
 from chancery.client.command.file_ids import readable
@@ -19,17 +17,15 @@ from chancery.client.command.output import (
     tell_json,
     tell_progress,
 )
+from chancery.client.command.reading import read_text
 from chancery.client.command.recognising import LOOKED_AT_BYTES, WRONG_MEDIA_TYPE, misnamed
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
 from chancery.client.command.versions import KnownItem
 from chancery.client.errors import ProblemError
 from chancery.client.knowledge import Evidence, ItemSummary
-from chancery.events.authority_knowledge import EvidenceKind
-from chancery.extract.encoding import REMEDY
+from chancery.events.authority_knowledge import ITEM_BYTES_MAX, EvidenceKind
 from chancery.kernel.errors import Rejected
-
-STANDARD_INPUT: Final = Path("-")
 
 
 def parse_evidence(written: str) -> Evidence:
@@ -48,30 +44,17 @@ def parse_evidence(written: str) -> Evidence:
     return Evidence(found, given_id(name, field="--evidence"), int(number))
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file, or of standard input for `-`.
-
-    Raises:
-        Rejected: when it is not UTF-8.
-    """
-    data = sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        message = f"{path} is not UTF-8: byte {error.start} cannot be decoded; {REMEDY}"
-        raise Rejected(message, field="path", code="invalid_utf8") from error
-
-
 def text_of(path: Path | None) -> str:
     """Return the text of the file that has to be named.
 
     Raises:
         WrongUsage: none is.
+        Rejected: it is no text, or longer than that of an item may be.
     """
     if path is None:
         message = "name the file with its text, or a draft that is there with --from-draft"
         raise WrongUsage(message, field="path")
-    return read_text(path)
+    return read_text(path, bytes_max=ITEM_BYTES_MAX)
 
 
 def check_draft_alone(*, is_said: bool) -> None:

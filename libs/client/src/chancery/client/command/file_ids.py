@@ -7,6 +7,7 @@ import unicodedata
 from pathlib import Path, PurePath
 from typing import Final
 
+from chancery.authority.wording import REORDERING
 from chancery.kernel.canonical import sha256_hex
 
 USUAL: Final = frozenset({".md", ".csv"})
@@ -59,11 +60,17 @@ def earlier_ids(name: str) -> tuple[str, str]:
 
 
 def readable(name: str | Path) -> str:
-    """Return a name of the file system as one line of text: what is no text is replaced."""
+    """Return a name that somebody else gave as one line of text.
+
+    What is no text is replaced, and so is what would show the text behind it in another order.
+    """
     return "".join(
-        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(each) in _UNREADABLE else each
-        for each in str(name)
+        "\N{REPLACEMENT CHARACTER}" if _is_unreadable(each) else each for each in str(name)
     )
+
+
+def _is_unreadable(sign: str) -> bool:
+    return unicodedata.category(sign) in _UNREADABLE or sign in REORDERING
 
 
 def _parts(name: str) -> tuple[str, str]:

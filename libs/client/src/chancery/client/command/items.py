@@ -168,7 +168,7 @@ def _is_of_a_kind(path: Path) -> bool:
     return path.suffix.lower() in MEDIA_TYPES
 
 
-def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:
+def check_item(item: Item, data: bytes) -> None:
     """Refuse what a server would refuse, so that nothing is declared for it.
 
     Raises:
@@ -176,9 +176,6 @@ def check_item(item: Item, data: bytes, *, bytes_max: int) -> None:
     """
     if not data.strip():
         raise _empty()
-    if len(data) > bytes_max:
-        message = f"the file has {len(data):,} bytes, the most are {bytes_max:,}"
-        raise Rejected(message, field="content", code="too_large")
     if item.is_table:
         check_csv(data)
     elif item.media_type in RAW_TYPES | {HTML}:

@@ -29,6 +29,7 @@ from chancery.client.command.output import (
     tell_progress,
 )
 from chancery.client.command.progress import Counter, counting
+from chancery.client.command.reading import read_file
 from chancery.client.command.server import entering, server_client
 from chancery.client.command.settings import load_settings
 from chancery.client.replies import Resource
@@ -204,8 +205,8 @@ class Batch:
                 return
 
     async def _publish(self, item: Item, told: dict[str, Json]) -> None:
-        data = await asyncio.to_thread(item.path.read_bytes)
-        await asyncio.to_thread(check_item, item, data, bytes_max=self.bytes_max)
+        data = await asyncio.to_thread(read_file, item.path, bytes_max=self.bytes_max)
+        await asyncio.to_thread(check_item, item, data)
         declare = declare_dataset if item.is_table else declare_source
         declared = await declare(self.workspace, item, self.wanted)
         told["dataset" if item.is_table else "source"] = item.id
