@@ -90,6 +90,18 @@ CATALOG = {
     "show all tables": "sql_feature_show",
     "explain analyze select * from t": "sql_statement_not_select",
     "use memory": "sql_statement_not_select",
+    "select * from pg_settings where exists (with pg_settings as (select 1 a) select a from "
+    "pg_settings)": "sql_unknown_table",
+    "with x as (select * from sqlite_master), sqlite_master as (select 1 a) select * from x": (
+        "sql_unknown_table"
+    ),
+    "with pg_settings as (select * from pg_settings) select * from pg_settings": (
+        "sql_unknown_table"
+    ),
+    "select current_timestamp from t where exists (select 1 as current_timestamp)": (
+        "sql_unknown_column"
+    ),
+    "select max(id) as user from t having user = 'duckdb'": "sql_unknown_column",
 }
 VARIABLES_AND_MACROS = {
     "set variable x = (select max(word) from t)": "sql_statement_not_select",
@@ -127,7 +139,7 @@ LEAKS = {
     "select make_date(id, id, id) from t": "sql_failed",
     "select (select word from t)::integer": "sql_failed",
     "select regexp_extract(word, '(' || word) from t": "sql_failed",
-    "select date_trunc(word, date '2020-01-01') from t": "sql_lineage_disagrees",
+    "select date_trunc(word, date '2020-01-01') from t": "sql_lineage_unresolved",
     "select date_part(word, date '2020-01-01') from t": "sql_failed",
     "select sum(id * 1000000000000000000 * 10000000000000000000) from t": "sql_failed",
     "select round(1, word) from t": "sql_not_bindable",

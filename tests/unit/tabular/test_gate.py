@@ -144,6 +144,26 @@ def test_a_refusal_repeats_nothing_of_the_statement() -> None:
         assert "secretive" not in str(refused.value.detail)
 
 
+@pytest.mark.req("CR-21")
+@pytest.mark.parametrize(
+    ("sql", "outside"),
+    [
+        ("with a as (select 1 x) select * from a where x in (select x from A)", ()),
+        ("with a as (select 1 x), b as (select x from a) select * from b", ()),
+        ("with a as (select 1 x) (select x from a) union (select x from a)", ()),
+        ("with b as (select x from a), a as (select 1 x) select * from b", ("a",)),
+        ("with a as (select x from a) select x from a", ("a",)),
+        ("select * from a where exists (with a as (select 1 x) select x from a)", ("a",)),
+        ("select * from (with a as (select 1 x) select x from a) q, a", ("a",)),
+        ('with "\u212a" as (select 1 x) select x from k', ("k",)),
+    ],
+)
+def test_a_cte_takes_the_place_of_a_table_only_where_it_is_in_reach(
+    sql: str, outside: tuple[str, ...]
+) -> None:
+    assert gate(sql).tables == outside
+
+
 def test_tables_are_those_that_no_cte_defines() -> None:
     sql = "with Orders as (select 1 as a), x as (select a from orders) select * from x, customers"
 

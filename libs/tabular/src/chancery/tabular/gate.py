@@ -6,7 +6,8 @@ text must parse back to the same tree. Parsing binds nothing and reads nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import string
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
@@ -14,8 +15,7 @@ from chancery.kernel.errors import Corrupt
 from chancery.tabular import grammar
 from chancery.tabular.engine import Engine, EngineFailure, parser
 from chancery.tabular.refusals import feature_refusal, refusal
-from chancery.tabular.schema import fold
-from chancery.tabular.tree import as_items, as_object, as_text, objects_within
+from chancery.tabular.tree import as_items, as_object, as_text
 
 SQL_BYTES_MAX = 8_192
 PARTS_MAX = 1_600
@@ -27,6 +27,7 @@ NESTING_MARKS_MAX = 600
 
 _LOCATIONS = frozenset({"query_location", "query_location_length"})
 _NAMES_MAX = 2
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +120,42 @@ def _without_locations(value: Json) -> Json:
 
 
 def _tables(node: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the base tables in sorted order; a name that any CTE bears is never a base table."""
-    defined = {
-        fold(as_text(entry["key"]))
-        for each in objects_within(node)
-        if "cte_map" in each
-        for entry in map(as_object, as_items(as_object(each["cte_map"])["map"]))
-    }
-    named = {
-        as_text(each["table_name"])
-        for each in objects_within(node)
-        if each.get("type") == "BASE_TABLE"
-    }
-    return tuple(sorted(name for name in named if fold(name) not in defined))
+    """Return the base tables in sorted order: the names that no CTE bears where they stand."""
+    return tuple(sorted(set(_outside_ctes(node, frozenset()))))
+
+
+def _outside_ctes(value: Json, ctes: frozenset[str]) -> Iterator[str]:
+    """Yield the names of tables in `value` that are none of the `ctes` that are in reach there.
+
+    A CTE reaches those after it and the query that defines it, with all that is nested in them, and
+    nothing else: elsewhere its name is that of a table, or of a view of the engine's catalog.
+    """
+    if isinstance(value, Mapping):
+        if value.get("type") == "BASE_TABLE":
+            name = as_text(value["table_name"])
+            if _ascii_fold(name) not in ctes:
+                yield name
+        for entry in _ctes_of(value):
+            yield from _outside_ctes(entry["value"], ctes)
+            ctes |= {_ascii_fold(as_text(entry["key"]))}
+        for key, each in value.items():
+            if key != "cte_map":
+                yield from _outside_ctes(each, ctes)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for each in value:
+            yield from _outside_ctes(each, ctes)
+
+
+def _ctes_of(query: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    """Yield the CTEs that a query node defines, in their order."""
+    found = query.get("cte_map")
+    if found is not None:
+        yield from map(as_object, as_items(as_object(found)["map"]))
+
+
+def _ascii_fold(name: str) -> str:
+    """Fold as DuckDB resolves a CTE: a wider fold would take a name for one that it is not."""
+    return name.translate(_ASCII_LOWER)
 
 
 class _Walk:

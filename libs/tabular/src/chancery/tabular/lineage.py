@@ -7,6 +7,7 @@ refuses on any difference. sqlglot never writes what runs.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -28,6 +29,14 @@ Reads: TypeAlias = Mapping[str, tuple[str, ...]]
 
 _NO_COLUMN = "__no_column"
 """Stands for the columns of a table of which none is read; no statement can name it."""
+
+SESSION_VALUES = frozenset(
+    {
+        "current_catalog", "current_date", "current_role", "current_schema", "current_time",
+        "current_timestamp", "current_user", "localtime", "localtimestamp", "session_user", "user",
+    }
+)  # fmt: skip
+"""The names that DuckDB calls where no column bears them: the clock, and whose session it is."""
 
 # sqlglot logs the statement when it falls back; a statement is content and belongs into no log.
 logging.getLogger("sqlglot").disabled = True
@@ -66,7 +75,9 @@ def reads_of(query: GatedQuery, tables: Sequence[TableSchema]) -> Reads:
     _check_names(query.node, tables)
     found: dict[str, set[str]] = {fold(each.name): set() for each in tables}
     try:
-        for table, column in _pairs(query.canonical_sql, tables):
+        expression = sqlglot.parse_one(query.canonical_sql, dialect="duckdb")
+        _check_columns(query.node, expression)
+        for table, column in _pairs(expression, tables):
             found[table].add(column)
     except (SqlglotError, RecursionError, KeyError, ValueError, AttributeError) as error:
         unclear = has_ambiguous_name(query.node, tables)
@@ -81,6 +92,7 @@ def _check_names(node: Mapping[str, Json], tables: Sequence[TableSchema]) -> Non
     """Refuse a bare name that is neither a column nor a result's alias.
 
     To DuckDB such a name can be a whole row (`SELECT t FROM t`) or a hidden call (`current_user`).
+    The call wins over an alias in HAVING, QUALIFY and nested queries, so that none stands for one.
     """
     known = {fold(column.name) for table in tables for column in table.columns}
     aliases = {
@@ -88,21 +100,38 @@ def _check_names(node: Mapping[str, Json], tables: Sequence[TableSchema]) -> Non
         for each in objects_within(node)
         if each.get("class") and each.get("alias")
     }
+    for names in _references(node):
+        name = fold(names[-1])
+        is_call = len(names) == 1 and name in SESSION_VALUES
+        if name not in known | aliases or (is_call and (name in aliases or name not in known)):
+            raise unknown_name("sql_unknown_column", names[-1])
+
+
+def _references(node: Mapping[str, Json]) -> Iterator[list[str]]:
+    """Yield the parts of each name of a column, wherever it stands."""
     for each in objects_within(node):
-        if each.get("class") != "COLUMN_REF":
-            continue
-        name = as_text(as_items(each["column_names"])[-1])
-        if fold(name) not in known | aliases:
-            raise unknown_name("sql_unknown_column", name)
+        if each.get("class") == "COLUMN_REF":
+            yield [as_text(part) for part in as_items(each["column_names"])]
 
 
-def _pairs(sql: str, tables: Sequence[TableSchema]) -> Iterator[tuple[str, str]]:
+def _check_columns(node: Mapping[str, Json], expression: exp.Expr) -> None:
+    """Refuse a name that sqlglot reads as something else than a column, such as `current_date`.
+
+    Whether a column of that name is in reach would be DuckDB's word alone: it calls a session
+    value where none is.
+    """
+    read = Counter(fold(column.name) for column in expression.find_all(exp.Column))
+    read.subtract(fold(names[-1]) for names in _references(node))
+    if any(count < 0 for count in read.values()):
+        raise refusal("sql_lineage_unresolved")
+
+
+def _pairs(expression: exp.Expr, tables: Sequence[TableSchema]) -> Iterator[tuple[str, str]]:
     schema: dict[str, object] = {
         fold(table.name): {fold(each.name): each.duckdb_type for each in table.columns}
         or {_NO_COLUMN: "BOOLEAN"}
         for table in tables
     }
-    expression = sqlglot.parse_one(sql, dialect="duckdb")
     qualified = qualify(
         expression, schema=schema, dialect="duckdb", quote_identifiers=False, identify=False
     )
