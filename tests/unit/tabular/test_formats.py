@@ -45,7 +45,8 @@ def test_a_parquet_file_keeps_its_types_where_they_are_exact(tmp_path: Path) -> 
         "SELECT 1::INTEGER AS i, 2::UBIGINT AS u, 1.50::DECIMAL(9,2) AS d, 0.5::FLOAT AS f,"
         " 'x' AS t, true AS b, DATE '2024-02-29' AS day,"
         " TIMESTAMP '2024-02-29 01:02:03.5' AS m, '2024-02-29 01:02:03Z'::TIMESTAMPTZ AS z,"
-        " TIMESTAMP_NS '2024-02-29 01:02:03.123456' AS ns, uuid '"
+        " TIMESTAMP_NS '2024-02-29 01:02:03.123456' AS ns,"
+        " TIMESTAMPTZ_NS '2024-02-29 01:02:03Z' AS zns, uuid '"
         + "0" * 8
         + "-0000-0000-0000-000000000001' AS id, {'pub': 1} AS st, [1, 2] AS l",
         tmp_path,
@@ -55,7 +56,8 @@ def test_a_parquet_file_keeps_its_types_where_they_are_exact(tmp_path: Path) -> 
 
     assert types_of(snapshot) == [
         "INTEGER", "UBIGINT", "DECIMAL(9,2)", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP",
-        "TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "VARCHAR", "STRUCT(pub INTEGER)", "INTEGER[]",
+        "TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "VARCHAR",
+        "STRUCT(pub INTEGER)", "INTEGER[]",
     ]  # fmt: skip
     assert [column.type for column in snapshot.columns[-2:]] == ["other", "other"]
     assert rows_of(snapshot, tmp_path)[0][2:4] == ("1.50", "0.5")
@@ -99,6 +101,14 @@ def test_a_declared_type_wins_where_no_value_changes(
         ("SELECT 1 AS b", "integer", "unknown_column"),
         ("SELECT 'infinity'::DATE AS a", None, "parquet_value_range"),
         ("SELECT '20000-01-01'::TIMESTAMP AS a", None, "parquet_value_range"),
+        ("SELECT '0001-01-01 00:00:00+05'::TIMESTAMPTZ AS a", None, "parquet_value_range"),
+        ("SELECT '9999-12-31 23:00:00-05'::TIMESTAMPTZ AS a", None, "parquet_value_range"),
+        ("SELECT 'infinity' AS a", "date", "parquet_value_range"),
+        ("SELECT '12000-01-01' AS a", "date", "parquet_value_range"),
+        ("SELECT '0001-01-01 00:00:00+05' AS a", "timestamptz", "parquet_value_range"),
+        ("SELECT '1e400' AS a", "double", "parquet_value_mismatch"),
+        ("SELECT '9007199254740993' AS a", "double", "parquet_value_mismatch"),
+        ("SELECT 5.00 AS a", "decimal(2,2)", "parquet_value_mismatch"),
         ('SELECT 1 AS " a"', None, "parquet_column_name"),
     ],
 )  # fmt: skip
@@ -111,6 +121,39 @@ def test_a_parquet_file_that_would_change_is_refused(
         convert_parquet(parquet(select, tmp_path), declarations)
 
     assert refused.value.code == code
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("second", ["pay_a", "pay_A"])
+def test_a_second_column_of_one_name_is_refused_and_not_renamed(
+    tmp_path: Path, second: str
+) -> None:
+    """Renamed, a column that policy hides would be shown under its new name."""
+    select = "SELECT {'pay_a': 0, 'l': [1]} AS st, 1 AS pay_a, MAP {'k': 2} AS m, 2 AS pay_b"
+    told_apart = parquet(select, tmp_path)
+
+    assert [each.name for each in convert_parquet(told_apart, {}).columns] == [
+        "st", "pay_a", "m", "pay_b",
+    ]  # fmt: skip
+    with pytest.raises(Rejected) as refused:
+        convert_parquet(told_apart.replace(b"pay_b", second.encode()), {})
+
+    assert refused.value.code == "parquet_duplicate_column"
+
+
+def test_the_first_and_the_last_moment_of_the_years_are_kept(tmp_path: Path) -> None:
+    snapshot = convert_parquet(
+        parquet(
+            "SELECT TIMESTAMPTZ '9999-12-31 23:59:59.999999Z' AS z, DATE '0001-01-01' AS a,"
+            " DATE '9999-12-31' AS b, TIMESTAMP '0001-01-01 00:00:00' AS c",
+            tmp_path,
+        ),
+        {},
+    )
+
+    assert rows_of(snapshot, tmp_path) == [
+        ("9999-12-31 23:59:59.999999+00", "0001-01-01", "9999-12-31", "0001-01-01 00:00:00")
+    ]
 
 
 def test_bytes_that_only_begin_like_parquet_are_refused(tmp_path: Path) -> None:

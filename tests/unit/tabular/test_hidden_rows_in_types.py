@@ -31,3 +31,12 @@ def test_a_declared_type_tells_of_no_row(hidden: bytes, declared: str) -> None:
     alone = amount(SEEN, amount=declared)
 
     assert amount(SEEN + hidden, amount=declared) == alone
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize(("hidden", "declared"), [(HIDDEN[0], "decimal"), (HIDDEN[2], "integer")])
+def test_a_family_without_its_digits_still_goes_by_all_rows(hidden: bytes, declared: str) -> None:
+    told = amount(SEEN + hidden, amount=declared)
+
+    assert told != amount(SEEN, amount=declared), "docs/sql.md says so; declare the digits"
+    assert amount(SEEN + HIDDEN[2], amount="decimal(38,4)") == amount(SEEN, amount="decimal(38,4)")

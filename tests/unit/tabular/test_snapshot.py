@@ -34,6 +34,9 @@ INFERRED: list[tuple[list[str], str]] = [
     (["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+02:00"], "TIMESTAMP WITH TIME ZONE"),
     (["2024-01-01T10:00:00.1234567"], "VARCHAR"),
     (["2024-01-01", "2024-01-01T10:00:00"], "VARCHAR"),
+    (["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"], "TIMESTAMP WITH TIME ZONE"),
+    (["0001-01-01T00:00:00+05:00"], "VARCHAR"),
+    (["9999-12-31T23:59:59-05:00"], "VARCHAR"),
     (["1", "x"], "VARCHAR"),
     ([], "VARCHAR"),
 ]
@@ -102,6 +105,64 @@ def test_a_declaration_that_does_not_fit_is_refused(
 
     assert refused.value.code == code
     assert "1.25" not in refused.value.detail
+
+
+KEPT = [
+    ("double", "0.1"), ("double", "1e23"), ("double", "+007"), ("double", ".5"), ("double", "0e9"),
+    ("double", "9007199254740992"), ("double", "1" + "0" * 23), ("double", "-Infinity"),
+    ("double", "0.10000000000000001"), ("double", "5e-324"), ("double", "9007199254740992.0"),
+    ("decimal(2,2)", "0.50"), ("decimal(38,38)", "0." + "1" * 38), ("decimal(3,2)", "5.00"),
+    ("timestamptz", "0001-01-01T00:00:00-05:00"),
+]  # fmt: skip
+NOT_KEPT = [
+    ("double", "1e400"), ("double", "-1e400"), ("double", "1e-400"), ("double", "1" + "0" * 400),
+    ("double", "9007199254740993"), ("double", "-9007199254740993.0"),
+    ("double", "1e-" + "9" * 30), ("double", "0." + "0" * 400 + "1"),
+    ("decimal(2,2)", "5.00"), ("decimal(2,2)", "-5"), ("decimal(38,38)", "1.5"),
+    ("timestamptz", "0001-01-01T00:00:00+05:00"),
+]  # fmt: skip
+
+
+@pytest.mark.req("CR-21")
+@pytest.mark.parametrize(("declared", "text"), KEPT)
+def test_a_declared_type_takes_what_it_keeps(declared: str, text: str) -> None:
+    snapshot = convert_csv(f"a\n{text}\n".encode(), {"a": ColumnDeclaration(declared)})
+
+    assert snapshot.row_count == 1
+
+
+@pytest.mark.req("CR-21")
+@pytest.mark.parametrize(("declared", "text"), NOT_KEPT)
+def test_a_value_that_its_declared_type_would_change_is_refused(declared: str, text: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        convert_csv(f"a\n{text}\n".encode(), {"a": ColumnDeclaration(declared)})
+
+    assert (refused.value.code, refused.value.field) == ("csv_value_mismatch", "columns.a.type")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(
+        ["integer", "decimal", "decimal(3,3)", "decimal(38,20)", "double", "timestamptz", "date"]
+    ),
+    st.one_of(
+        st.decimals(allow_nan=False, allow_infinity=False, places=4).map(str),
+        st.floats(allow_nan=False).map(repr),
+        st.integers().map(str),
+        st.datetimes().map(lambda moment: moment.isoformat() + "+14:00"),
+        st.dates().map(str),
+    ),
+)
+def test_any_value_is_kept_or_refused_by_the_code_that_names_its_type(
+    declared: str, text: str
+) -> None:
+    codes = set[str]()
+    try:
+        convert_csv(f"a\n{text}\n".encode(), {"a": ColumnDeclaration(declared)})
+    except Rejected as refused:
+        codes.add(refused.code)
+
+    assert codes <= {"csv_value_mismatch"}
 
 
 @settings(max_examples=20, deadline=None)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from math import isfinite
 
 from chancery.kernel.errors import Rejected
 from chancery.tabular.schema import ColumnDeclaration
@@ -24,6 +26,10 @@ _MOMENT = re.compile(
     r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|NaN|-?Infinity")
+_NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity"})
+_DOUBLE_DIGITS = 15
+"""A number of so many digits reads back from a DOUBLE as it was."""
+
 _DECLARED_DECIMAL = re.compile(r"decimal\(\s*([0-9]{1,2})\s*,\s*([0-9]{1,2})\s*\)")
 _DECLARED = {
     "integer": "integer", "bigint": "integer", "decimal": "decimal", "double": "double",
@@ -40,6 +46,7 @@ class ColumnEvidence:
     families: set[str]
     whole_digits: int = 1
     fraction_digits: int = 0
+    has_whole: bool = False
     wide: bool = False
     mismatch_row: int | None = None
 
@@ -92,6 +99,7 @@ class ColumnEvidence:
         assert found is not None, "only numbers are measured"
         self.whole_digits = max(self.whole_digits, len(found.group(1)))
         self.fraction_digits = max(self.fraction_digits, len(found.group(2) or ""))
+        self.has_whole = self.has_whole or found.group(1) != "0"
         if self.whole_digits >= _NARROW_DIGITS and not self.wide and found.group(2) is None:
             self.wide = not _is_bigint(text)
 
@@ -112,7 +120,8 @@ class ColumnEvidence:
             found = self._decimal()
             return None if found == "VARCHAR" else found
         width, scale = exact
-        fits = self.fraction_digits <= scale and self.whole_digits <= max(width - scale, 1)
+        whole_digits = self.whole_digits if self.has_whole else 0
+        fits = self.fraction_digits <= scale and whole_digits <= width - scale
         return f"DECIMAL({width},{scale})" if fits else None
 
 
@@ -157,7 +166,7 @@ def _fits(text: str, family: str) -> bool:
         case "decimal":
             return _NUMBER.fullmatch(text) is not None and text != "-0"
         case "double":
-            return _DOUBLE.fullmatch(text) is not None
+            return _DOUBLE.fullmatch(text) is not None and _is_kept_by_double(text)
         case "boolean":
             return text.lower() in {"true", "false"}
         case "date":
@@ -183,7 +192,26 @@ def _is_moment(text: str, *, zoned: bool) -> bool:
     if found is None or (found.group(1) is not None) != zoned:
         return False
     try:
-        datetime.fromisoformat(text)
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        if zoned:
+            moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # in UTC it may be another year than 1 to 9999
         return False
     return True
+
+
+def _is_kept_by_double(text: str) -> bool:
+    """Return whether a number keeps its size, and a whole one written in digits its every digit.
+
+    A fraction becomes the nearest DOUBLE: that is what the type is for.
+    """
+    if len(text) <= _DOUBLE_DIGITS and text.lstrip("+-").isdigit():
+        return True
+    value = float(text)
+    if not isfinite(value):
+        return text in _NOT_FINITE
+    mantissa, exponent, _ = text.lower().partition("e")
+    written = Decimal(mantissa)
+    if exponent or written != written.to_integral_value():
+        return value != 0 or written == 0
+    return Decimal(repr(value)) == written

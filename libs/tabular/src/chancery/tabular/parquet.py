@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 
 from chancery.kernel.errors import Rejected, TooLarge
 from chancery.tabular.csv import ROWS_MAX
@@ -31,6 +32,7 @@ _PLAIN: Mapping[str, str] = {
     "TIMESTAMP_S": "TIMESTAMP",
     "TIMESTAMP_MS": "TIMESTAMP",
     "TIMESTAMP_NS": "TIMESTAMP",
+    "TIMESTAMPTZ_NS": "TIMESTAMP WITH TIME ZONE",
     "UUID": "VARCHAR",
     "JSON": "VARCHAR",
 }
@@ -45,7 +47,6 @@ _TARGETS: Mapping[str, str] = {
 }
 _ENUM = re.compile(r"ENUM\(")
 _MOMENTS = frozenset({"date", "timestamp", "timestamptz"})
-_YEARS = "BETWEEN 1 AND 9999"
 
 
 def convert_parquet(data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snapshot:
@@ -73,13 +74,31 @@ def convert_parquet(data: bytes, declared: Mapping[str, ColumnDeclaration]) -> S
         return _written(engine, source, columns, row_count)
 
 
+def _check_names(engine: Engine, source: str, described: Sequence[str]) -> None:
+    """Refuse names that SQL could not tell apart, as the file has them.
+
+    The engine renames the second of two like names (`pay_1`): a policy that hides `pay` would show
+    it.
+    """
+    schema = source.replace("read_parquet", "parquet_schema", 1)
+    rows = engine.batches(f"SELECT name, coalesce(num_children, 0) FROM {schema}")  # noqa: S608
+    names, nested = list[str](), 0
+    for name, children in islice(chain.from_iterable(rows), 1, None):
+        if not nested:
+            names.append(str(name))
+        nested += int(str(children)) - bool(nested)
+    check_names(names, "parquet")
+    if names != list(described):
+        raise unreadable("parquet")
+
+
 def _opened(engine: Engine, source: str) -> tuple[tuple[Column, ...], int]:
     try:
         described = engine.describe(f"SELECT * FROM {source}")  # noqa: S608 - our own file
         count = _count(engine, f"SELECT count(*) FROM {source}")  # noqa: S608
     except EngineFailure as failure:
         raise unreadable("parquet") from failure
-    check_names([name for name, _ in described], "parquet")
+    _check_names(engine, source, [name for name, _ in described])
     if count > ROWS_MAX:
         detail = f"the parquet file has more than {ROWS_MAX} rows"
         raise TooLarge(detail, field="snapshot", code="parquet_too_many_rows")
@@ -102,7 +121,7 @@ def _target(
         plain = "VARCHAR" if _ENUM.match(column.duckdb_type) else column.duckdb_type
         return column_of(column.name, _PLAIN.get(plain, plain))
     family, digits = parsed
-    if column.type == "text" and family in {"integer", "decimal"}:
+    if column.type == "text" and family in {"integer", "decimal", "double"}:
         return column_of(column.name, _number_type(engine, source, column, wanted, number))
     if family != "decimal":
         return column_of(column.name, _TARGETS[family])
@@ -141,18 +160,24 @@ def _check_values(
 ) -> None:
     for number, (before, after) in enumerate(zip(stored, columns, strict=True), start=1):
         name = quote_identifier(before.name)
+        kept = f"TRY_CAST({name} AS {after.duckdb_type})"
         if before.duckdb_type != after.duckdb_type:
-            cast = f"TRY_CAST({name} AS {after.duckdb_type})"
-            broken = f"{cast} IS NULL"
+            broken = f"{kept} IS NULL"
             if not _rewrites(before, after):
-                broken += f" OR TRY_CAST({cast} AS {before.duckdb_type}) IS DISTINCT FROM {name}"
+                broken += f" OR TRY_CAST({kept} AS {before.duckdb_type}) IS DISTINCT FROM {name}"
             if _any(engine, source, f"{name} IS NOT NULL AND ({broken})"):
                 raise _mismatch(number, before.name)
-        if before.type in _MOMENTS and _any(
-            engine, source, f"isinf({name}) OR year({name}) NOT {_YEARS}"
-        ):
-            detail = f"column {number} of the parquet file has a date outside the years 1 to 9999"
-            raise Rejected(detail, field="snapshot", code="parquet_value_range")
+        for value, of in ((name, before), (kept, after)):
+            if of.type in _MOMENTS and _any(engine, source, _outside_years(value, of.duckdb_type)):
+                place = f"column {number} of the parquet file"
+                detail = f"{place} has a date outside the years 1 to 9999"
+                raise Rejected(detail, field="snapshot", code="parquet_value_range")
+
+
+def _outside_years(value: str, duckdb_type: str) -> str:
+    """Return the condition of a moment outside the years 1 to 9999; an infinite one is, too."""
+    first, end = (f"CAST(DATE '{day}' AS {duckdb_type})" for day in ("0001-01-01", "10000-01-01"))
+    return f"{value} < {first} OR {value} >= {end}"
 
 
 def _rewrites(before: Column, after: Column) -> bool:
