@@ -83,8 +83,9 @@ def xlsx_file(
     styles: str | None = None,
     properties: str = "",
     columns: str = "",
+    merged: str = "",
 ) -> bytes:
-    """Return a workbook with the XML of the rows of each sheet, and of what stands before them.
+    """Return a workbook with the XML of the rows of each sheet, and of what stands around them.
 
     Style 1 is a date, unless `styles` is the XML of other ones.
     """
@@ -109,7 +110,8 @@ def xlsx_file(
     }
     for number, rows in enumerate(sheets.values(), start=1):
         files[f"xl/sheet{number}.xml"] = (
-            f'<worksheet xmlns="{_SHEET}">{columns}<sheetData>{rows}</sheetData></worksheet>'
+            f'<worksheet xmlns="{_SHEET}">{columns}<sheetData>{rows}</sheetData>{merged}'
+            "</worksheet>"
         )
     return zip_file(files)
 
@@ -124,10 +126,10 @@ def styles_of(*codes: str) -> str:
     return f'<numFmts>{declared}</numFmts><cellXfs><xf numFmtId="0"/>{used}</cellXfs>'
 
 
-def zip_file(files: Mapping[str, str | bytes]) -> bytes:
+def zip_file(files: Mapping[str, str | bytes], *, packed_as: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a package with the given parts and the list of their types."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
+    with zipfile.ZipFile(buffer, "w", packed_as) as package:
         package.writestr("[Content_Types].xml", _content_types())
         for name, content in files.items():
             package.writestr(name, content)

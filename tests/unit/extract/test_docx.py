@@ -196,3 +196,128 @@ def test_a_note_is_left_out_when_only_what_is_left_out_refers_to_it() -> None:
     text = read_docx(docx_file(gone + seen + hidden + row, footnotes=notes))
 
     assert text == "text\n\nnote 2\n\nnote 3"
+
+
+_VANISH = "<w:rPr><w:vanish/></w:rPr>"
+_HIDING = (
+    '<w:style w:type="character" w:styleId="Hidden"><w:rPr><w:vanish/></w:rPr></w:style>'
+    '<w:style w:type="character" w:styleId="Child"><w:basedOn w:val="Hidden"/></w:style>'
+    '<w:style w:type="character" w:styleId="Seen"><w:basedOn w:val="Hidden"/>'
+    '<w:rPr><w:vanish w:val="false"/></w:rPr></w:style>'
+    '<w:style w:type="character" w:styleId="Round"><w:basedOn w:val="Round"/></w:style>'
+    '<w:style w:type="paragraph" w:styleId="Note"><w:rPr><w:vanish/></w:rPr></w:style>'
+    '<w:style w:type="paragraph" w:styleId="Plain"><w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr>'
+    "</w:style>"
+    '<w:style w:type="table" w:styleId="Away"><w:rPr><w:vanish/></w:rPr></w:style>'
+)
+
+
+def _run(text: str, properties: str = "") -> str:
+    return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
+
+
+def _styled(style: str) -> str:
+    return f'<w:rStyle w:val="{style}"/>'
+
+
+@pytest.mark.req("KO-3")
+def test_text_that_its_styles_hide_is_left_out() -> None:
+    runs = "".join(
+        _run(name, _styled(name)) for name in ("Hidden", "Child", "Seen", "Round", "Unknown")
+    )
+    again = _run("Again", _styled("Hidden") + '<w:vanish w:val="0"/>')
+    body = f"<w:p>{runs}{again}{_run('Plain')}</w:p>"
+
+    assert read_docx(docx_file(body, styles=_HIDING)) == "SeenRoundUnknownAgainPlain"
+    assert read_docx(docx_file(body)) == "HiddenChildSeenRoundUnknownAgainPlain"
+
+
+@pytest.mark.req("KO-3")
+def test_a_paragraph_or_table_whose_style_hides_its_text_is_left_out() -> None:
+    def styled(style: str, text: str) -> str:
+        return f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr>{text}</w:p>'
+
+    table = (
+        '<w:tbl><w:tblPr><w:tblStyle w:val="Away"/></w:tblPr>'
+        f"<w:tr><w:tc>{paragraph('cell')}</w:tc></w:tr></w:tbl>"
+    )
+    changed = (
+        '<w:p><w:pPr><w:pPrChange><w:pPr><w:pStyle w:val="Note"/></w:pPr></w:pPrChange></w:pPr>'
+        f"{_run('was a note')}</w:p>"
+    )
+    parts = (
+        styled("Note", _run("hidden")),
+        styled("Note", _run("twice is seen", _styled("Hidden"))),
+        styled("Plain", _run("only its end")),
+        table,
+        paragraph("after"),
+        changed,
+    )
+
+    text = read_docx(docx_file("".join(parts), styles=_HIDING))
+
+    assert text == "twice is seen\n\nonly its end\n\nafter\n\nwas a note"
+
+
+def _default(kind: str) -> str:
+    return f'<w:style w:type="{kind}" w:default="1" w:styleId="D">{_VANISH}</w:style>'
+
+
+@pytest.mark.parametrize(
+    ("styles", "text"),
+    [
+        (_default("paragraph"), "said"),
+        (f"<w:docDefaults><w:rPrDefault>{_VANISH}</w:rPrDefault></w:docDefaults>", "said"),
+        (_default("table"), "plainsaid"),
+    ],
+)
+def test_what_has_no_style_of_its_own_has_the_default_one(styles: str, text: str) -> None:
+    said = _run("said", '<w:vanish w:val="0"/>')
+
+    assert read_docx(docx_file(f"<w:p>{_run('plain')}{said}</w:p>", styles=styles)) == text
+
+
+def test_a_note_to_which_only_text_hidden_by_its_style_refers_is_left_out() -> None:
+    def reference(number: int, style: str) -> str:
+        return f'<w:r><w:rPr>{_styled(style)}</w:rPr><w:footnoteReference w:id="{number}"/></w:r>'
+
+    body = f"<w:p>{_run('text')}{reference(1, 'Hidden')}{reference(2, 'Seen')}</w:p>"
+    notes = "".join(
+        f'<w:footnote w:id="{number}">{paragraph(text)}</w:footnote>'
+        for number, text in ((1, "unseen note"), (2, "seen note"))
+    )
+
+    text = read_docx(docx_file(body, styles=_HIDING, footnotes=notes))
+
+    assert text == "text\n\nseen note"
+
+
+def _field(code: str, result: str) -> str:
+    def mark(kind: str) -> str:
+        return f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+    return f"{mark('begin')}{code}{mark('separate')}{result}{mark('end')}"
+
+
+@pytest.mark.req("KO-3")
+def test_of_a_field_is_read_what_it_shows_and_nothing_of_its_code() -> None:
+    name = _field("<w:r><w:instrText>MERGEFIELD owner</w:instrText></w:r>", _run("Ada"))
+    condition = "<w:r><w:instrText>IF </w:instrText></w:r>" + name + _run("= nobody")
+    body = (
+        f"<w:p>{_run('Owner: ')}{name}{_run('; ')}{_field(condition, _run('yes'))}{_run('.')}</w:p>"
+    )
+
+    assert read_docx(docx_file(body)) == "Owner: Ada; yes."
+
+
+def test_a_field_that_goes_on_over_paragraphs_hides_its_code_in_all_of_them() -> None:
+    begin, separate, end = (
+        f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end")
+    )
+    body = (
+        f"<w:p>{end}{_run('a')}{begin}{_run('code')}</w:p>"
+        f"<w:p>{_run('code')}{separate}{_run('b')}</w:p>"
+        f"<w:p>{_run('c')}{end}{_run('d')}</w:p>"
+    )
+
+    assert read_docx(docx_file(body)) == "a\n\nb\n\ncd"

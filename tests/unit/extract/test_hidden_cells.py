@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.sax.saxutils import quoteattr
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,10 +22,11 @@ ALL = "S\n11\t12\n21\t22"
 UNSURE = '<row r="9"><c r="A7"><v>7</v></c></row>'
 
 
-def read(row: str = "", columns: str = "", styles: str | None = None, more: str = "") -> str:
-    """Return the text of the sheet with attributes of its second row and XML before its rows."""
-    xml = SHEET.format(row=f" {row}" if row else "") + more
-    text, layout = read_xlsx(xlsx_file({"S": xml}, styles=styles, columns=columns))
+def read(row: str = "", columns: str = "", styles: str | None = None, merged: str = "") -> str:
+    """Return the text of the sheet with attributes of its second row and XML around its rows."""
+    xml = SHEET.format(row=f" {row}" if row else "")
+    file = xlsx_file({"S": xml}, styles=styles, columns=columns, merged=merged)
+    text, layout = read_xlsx(file)
     (sheet,) = layout.sheets
     assert [text[start:end] for start, end, *_ in sheet.cells] == text.split()[1:]
     assert [each[-1] for each in sheet.cells] == [f"{each}.0" for each in text.split()[1:]]
@@ -169,3 +172,94 @@ def test_exactly_the_cells_in_no_hidden_row_or_column_are_there(
         each for each in places if each[1] not in columns and (each[0] not in rows or not each[0])
     }
     assert found == seen | {(0, 16_383)}
+
+
+def merging(*references: str) -> str:
+    """Return the XML of merged cells."""
+    inner = "".join(f"<mergeCell ref={quoteattr(each)}/>" for each in references)
+    return f"<mergeCells>{inner}</mergeCells>"
+
+
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize(
+    ("references", "text"),
+    [
+        (["A1:B1"], "S\n11\n21\t22"),
+        (["A1:A2"], "S\n11\t12\n22"),
+        (["A1:B2"], "S\n11"),
+        (["A1:XFD1048576"], "S\n11"),
+        (["A1:B1", "A2:B2"], "S\n11\n21"),
+        (["A1:C3", "D4:E9"], "S\n11"),
+        (["B2:C9"], ALL),
+        (["A1"], ALL),
+        (["C1:D4"], ALL),
+        ([], ALL),
+    ],
+)
+def test_the_cells_below_a_merged_one_are_left_out(references: list[str], text: str) -> None:
+    assert read(merged=merging(*references)) == text
+    assert read(merged=merging(*references), styles=styles_of()) == text
+
+
+@pytest.mark.parametrize("reference", ["", "A1:", "A:B", "1:2", "A0:B1", "A1:XFE1", "A1:B1 A2:B2"])
+def test_merged_cells_without_a_place_are_refused(reference: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        read(merged=merging(reference))
+
+    assert refused.value.code in {"ambiguous_sheet", "unreadable_document"}
+
+
+def test_a_sheet_that_merges_filled_cells_and_cannot_be_placed_is_refused() -> None:
+    rows = SHEET.format(row="") + UNSURE
+    assert read_xlsx(xlsx_file({"S": rows}, merged=merging("C1:D1")))[0] == f"{ALL}\n7"
+
+    with pytest.raises(Rejected) as refused:
+        read_xlsx(xlsx_file({"S": rows}, merged=merging("A1:B1")))
+
+    assert refused.value.code == "ambiguous_sheet"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    places=st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=30),
+    corner=st.tuples(st.integers(0, 6), st.integers(0, 6)),
+    size=st.tuples(st.integers(1, 7), st.integers(1, 7)),
+)
+def test_exactly_the_cells_that_no_other_one_is_merged_across_are_there(
+    places: set[tuple[int, int]], corner: tuple[int, int], size: tuple[int, int]
+) -> None:
+    written: dict[int, list[str]] = {20: [cell("A21", 1)]}
+    for row, column in sorted(places):
+        written.setdefault(row, []).append(cell(cell_name(row, column), 1))
+    xml = "".join(
+        f'<row r="{row + 1}">{"".join(found)}</row>' for row, found in sorted(written.items())
+    )
+    last = (corner[0] + size[0] - 1, corner[1] + size[1] - 1)
+    merged = merging(f"{cell_name(*corner)}:{cell_name(*last)}")
+
+    _, layout = read_xlsx(xlsx_file({"S": xml}, merged=merged))
+
+    (sheet,) = layout.sheets
+    found = {(row, column) for _, _, row, column, *_ in sheet.cells}
+    below = {
+        each
+        for each in places
+        if corner[0] <= each[0] <= last[0] and corner[1] <= each[1] <= last[1] and each != corner
+    }
+    assert found == (places - below) | {(20, 0)}
+
+
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize(
+    "name", ["xl/Sheet1.xml", "XL/SHEET1.XML", "xl\\sheet1.xml", "/xl/sheet1.xml"]
+)
+def test_two_parts_that_some_reader_takes_for_one_are_refused(name: str) -> None:
+    """One of them was asked what is hidden, and the values of the other one were quoted."""
+    files = parts_of(xlsx_file({"S": SHEET.format(row="")}))
+    assert read_xlsx(zip_file(files))[0] == ALL
+    hiding = files["xl/sheet1.xml"].replace(b'<row r="2">', b'<row r="2" hidden="1">')
+
+    with pytest.raises(Rejected) as refused:
+        read_xlsx(zip_file({**files, name: hiding}))
+
+    assert refused.value.code == "unreadable_document"

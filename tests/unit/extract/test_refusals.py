@@ -22,11 +22,14 @@ from tests.unit.extract.files import (
     pdf_file,
     xlsx_file,
     zip_bomb,
+    zip_file,
 )
+from tests.unit.extract.test_workbook_formats import parts_of
 
 _PDF = pdf_file(lines("text"))
 _DOCX = docx_file(paragraph("text"))
 _XLSX = xlsx_file({"S": "<row><c><v>1</v></c></row>"})
+_CELL = '<row><c t="inlineStr"><is><t>{}</t></is></c></row>'
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 500
 
 
@@ -39,6 +42,18 @@ def _with_password(data: bytes) -> bytes:
     changed[entry.header_offset + 6] |= 1
     changed[place] |= 1
     return bytes(changed)
+
+
+def packed(data: bytes, *, as_: int) -> bytes:
+    """Return the package with its parts packed otherwise."""
+    return zip_file(parts_of(data), packed_as=as_)
+
+
+def encoded(encoding: str) -> bytes:
+    """Return a Word document whose text says that it is in an encoding."""
+    files = parts_of(_DOCX)
+    said = f'<?xml version="1.0" encoding="{encoding}"?>'.encode()
+    return zip_file({**files, "word/document.xml": said + files["word/document.xml"]})
 
 
 @pytest.mark.parametrize(
@@ -59,6 +74,12 @@ def _with_password(data: bytes) -> bytes:
         (DOCX, zip_bomb(), "zip_bomb"),
         (XLSX, _XLSX[: len(_XLSX) // 2], "truncated_file"),
         (XLSX, _DOCX, "wrong_media_type"),
+        (DOCX, packed(_DOCX, as_=zipfile.ZIP_LZMA), "unreadable_document"),
+        (DOCX, packed(_DOCX, as_=zipfile.ZIP_BZIP2), "unreadable_document"),
+        (DOCX, encoded("windows-1252"), "unreadable_document"),
+        (DOCX, encoded("no-such-encoding"), "unreadable_document"),
+        (DOCX, encoded("shift_jis"), "unreadable_document"),
+        (XLSX, xlsx_file({"S": _CELL.format("a_x0000_b")}), "nul_character"),
         (HTML, b"", "empty_document"),
         (HTML, b"<p>\xc3\x28", "invalid_utf8"),
         (PNG, b"\x89PNG\r\n\x1a\n", "unsupported_media_type"),
@@ -72,7 +93,18 @@ def test_a_bad_file_is_refused_by_its_code(media_type: str, data: bytes, code: s
     assert refused.value.code == code
 
 
-@pytest.mark.parametrize(("media_type", "data"), [(PDF, _PDF), (DOCX, _DOCX), (XLSX, _XLSX)])
+@pytest.mark.parametrize(
+    ("media_type", "data"),
+    [
+        (PDF, _PDF),
+        (DOCX, _DOCX),
+        (DOCX, packed(_DOCX, as_=zipfile.ZIP_STORED)),
+        (DOCX, encoded("utf-8")),
+        (DOCX, encoded("ISO-8859-1")),
+        (XLSX, _XLSX),
+        (XLSX, xlsx_file({"S": _CELL.format("a_x000A_b")})),
+    ],
+)
 def test_the_good_twin_of_each_bad_file_is_read(media_type: str, data: bytes) -> None:
     assert parse(media_type, data).text
 

@@ -217,14 +217,16 @@ def test_dates_that_follow_the_settings_of_whoever_looks_are_in_iso_form() -> No
     assert text == "2023-03-15\t2023-03-15 06:00:00"
 
 
-def test_sheets_of_one_name_have_no_formats() -> None:
+def test_sheets_of_one_name_are_refused_as_one_is_read_in_the_place_of_the_other() -> None:
     both = "".join(f'<sheet name="S" sheetId="{each}" r:id="r1"/>' for each in (8, 9))
     xml = rows(cell("A1", 0.5, 1))
     data = xlsx_file({"S": xml}, styles=styles_of("0%"))
     twice = xlsx_file({"S": xml}, styles=styles_of("0%"), properties=f"<sheets>{both}</sheets>")
 
     assert read_xlsx(data)[0] == "S\n50%"
-    assert "50%" not in read_xlsx(twice)[0]
+    with pytest.raises(Rejected) as refused:
+        read_xlsx(twice)
+    assert refused.value.code == "unreadable_document"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from chancery.extract.refusals import refusal
 
 _CHUNK_BYTES = 1024 * 1024
 _ENCRYPTED = 0x1
+_PACKED_AS = frozenset((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -31,6 +32,9 @@ _DAMAGE = (
 )
 """What the ZIP reader raises for damaged files; it checks little by itself."""
 
+_ENCODINGS = frozenset(("UTF-8", "UTF-16", "UTF-16LE", "UTF-16BE", "ISO-8859-1", "US-ASCII"))
+"""What expat reads by itself."""
+
 _ROOT_RELATIONS = "_rels/.rels"
 
 
@@ -41,7 +45,9 @@ class Package:
         """Unpack `data` once, keeping nothing.
 
         Raises:
-            UnreadableDocument: code `truncated_file`, `encrypted_document` or `zip_bomb`.
+            UnreadableDocument: code `truncated_file`, `encrypted_document` or `zip_bomb`, or
+                `unreadable_document` for what no office package is: two parts of one name, or one
+                packed otherwise than by deflation.
         """
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
@@ -123,6 +129,11 @@ class Package:
         entries = self._zip.infolist()
         if sum(entry.file_size for entry in entries) > allowed:
             raise refusal("zip_bomb")
+        # Of two parts one reader takes the first, another the last, and some look at no case.
+        names = {entry.filename.replace("\\", "/").lstrip("/").lower() for entry in entries}
+        is_usual = all(entry.compress_type in _PACKED_AS for entry in entries)
+        if len(names) < len(entries) or not is_usual:
+            raise refusal("unreadable_document")
         for entry in entries:
             if entry.flag_bits & _ENCRYPTED:
                 raise refusal("encrypted_document")
@@ -134,7 +145,8 @@ class Package:
 def xml_parser() -> expat.XMLParserType:
     """Return a parser that knows no document types, so no entity can be declared.
 
-    Names come as `namespace name`.
+    Names come as `namespace name`. What is written in an encoding that needs a decoder from outside
+    the parser is refused, so that the same bytes always give the same text.
     """
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
@@ -142,7 +154,12 @@ def xml_parser() -> expat.XMLParserType:
     def refuse(*_: object) -> None:
         raise refusal("forbidden_markup")
 
+    def check(_version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding is not None and encoding.upper() not in _ENCODINGS:
+            raise refusal("unreadable_document")
+
     parser.StartDoctypeDeclHandler = refuse
+    parser.XmlDeclHandler = check
     return parser
 
 

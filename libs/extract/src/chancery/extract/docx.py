@@ -1,8 +1,9 @@
 """Word documents: paragraphs and table cells in document order, then footnotes and endnotes.
 
 What a reader of the document does not see is left out: deleted and moved-away text, table rows and
-cells, notes whose reference is one of these, field codes, hidden runs, comments. A paragraph whose
-end is deleted continues in the next one. Text boxes follow the paragraph that they are anchored in.
+cells, notes whose reference is one of these, field codes with what stands in them, text that is
+hidden by itself or by its styles, comments. A paragraph whose end is deleted continues in the next
+one. Text boxes follow the paragraph that they are anchored in.
 Paragraphs are parted by an empty line, rows by a line break, cells by a tab.
 """
 
@@ -14,13 +15,8 @@ from typing import Final
 from chancery.extract.archive import Package, xml_parser
 from chancery.extract.blank import is_blank
 from chancery.extract.refusals import refusal
+from chancery.extract.word_styles import WORD, WordStyles, is_on
 
-_WORD: Final = frozenset(
-    (
-        "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
-        "http://purl.oclc.org/ooxml/wordprocessingml/main",
-    )
-)
 _MATH: Final = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 _UNSEEN: Final = frozenset(("del", "moveFrom", "Fallback", "pPr", "sectPr"))
 _CHARACTERS: Final = {
@@ -34,7 +30,7 @@ _DELETED_MARKS: Final = (["p", "pPr", "rPr", "del"], ["p", "pPr", "rPr", "moveFr
 _DELETED_ROW: Final = ["tr", "trPr", "del"]
 _DELETED_CELL: Final = ["tc", "tcPr", "cellDel"]
 _SEPARATORS: Final = frozenset(("separator", "continuationSeparator", "continuationNotice"))
-_OFF: Final = frozenset(("0", "false", "off"))
+_PARAGRAPH_STYLE: Final = ["p", "pPr", "pStyle"]
 
 
 def read_docx(data: bytes) -> str:
@@ -46,22 +42,32 @@ def read_docx(data: bytes) -> str:
     """
     package = Package(data)
     main = package.main_part()
-    body = _Story("document")
+    related = package.related(main)
+    styles = _styles(package, related.get("styles"))
+    body = _Story("document", styles)
     _read(body, package, main)
     if not body.is_story:
         raise refusal("wrong_media_type")
     blocks = [body.text]
-    related = package.related(main)
     for kind in _NOTES:
         name = related.get(kind)
         if name is not None and package.has(name):
-            notes = _Story(kind, body.unseen_notes)
+            notes = _Story(kind, styles, body.unseen_notes)
             _read(notes, package, name)
             blocks.append(notes.text)
     text = "\n\n".join(block for block in blocks if block)
     if is_blank(text):
         raise refusal("no_text")
     return text
+
+
+def _styles(package: Package, name: str | None) -> WordStyles:
+    styles = WordStyles()
+    if name is not None and package.has(name):
+        parser = xml_parser()
+        styles.listen(parser)
+        package.parse(name, parser)
+    return styles
 
 
 def _read(story: _Story, package: Package, name: str) -> None:
@@ -72,11 +78,55 @@ def _read(story: _Story, package: Package, name: str) -> None:
     package.parse(name, parser)
 
 
+class _Seeing:
+    """Whether a reader sees the run that is read: the styles around it, its own ones, its field."""
+
+    def __init__(self, styles: WordStyles) -> None:
+        self.tables: list[str | None] = []
+        self.paragraphs: list[str | None] = []
+        self.run_style: str | None = None
+        self.run_hidden: bool | None = None
+        self._styles = styles
+        self._codes: list[bool] = []
+
+    def end_run(self) -> None:
+        """Leave a run with what it says of itself."""
+        self.run_style = self.run_hidden = None
+
+    def field(self, kind: str) -> None:
+        """Begin the code of a field, go on to what it shows, or leave it."""
+        if kind == "begin":
+            self._codes.append(True)
+        elif self._codes and kind == "separate":
+            self._codes[-1] = False
+        elif self._codes and kind == "end":
+            self._codes.pop()
+
+    def is_hidden(self) -> bool:
+        """Tell whether text that stands here is hidden; what a run says of itself decides."""
+        if any(self._codes):
+            return True
+        if self.run_hidden is not None:
+            return self.run_hidden
+        around = {"table": self.tables[-1]} if self.tables else {}
+        return self._styles.hides(
+            paragraph=self.paragraphs[-1] if self.paragraphs else None,
+            character=self.run_style,
+            **around,
+        )
+
+
 class _Story:
     """Follows the elements of one part; `text` is what it shows."""
 
-    def __init__(self, root: str, left_out: AbstractSet[tuple[str, str]] = frozenset()) -> None:
+    def __init__(
+        self,
+        root: str,
+        styles: WordStyles,
+        left_out: AbstractSet[tuple[str, str]] = frozenset(),
+    ) -> None:
         self.is_story = False
+        self._seeing = _Seeing(styles)
         self._left_out = left_out
         self._references: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
         self._unfinished: list[str] = []
@@ -86,7 +136,6 @@ class _Story:
         self._root = root
         self._path: list[str] = []
         self._unseen_from: int | None = None
-        self._hidden_run = False
         self._paragraphs: list[list[str]] = []
         self._anchored: list[str] = []
         self._tables: list[list[str]] = []
@@ -108,12 +157,13 @@ class _Story:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Enter an element."""
         namespace, _, name = tag.rpartition(" ")
-        is_word = namespace in _WORD
+        is_word = namespace in WORD
         if not self._path:
             self.is_story = is_word and name == self._root
         self._path.append(name if is_word or (namespace == _MATH and name == "t") else "")
         if is_word:
             self._note_deletion()
+            self._note_style(attributes.get(f"{namespace} val"))
             self._note_reference(name, attributes.get(f"{namespace} id", ""))
         if self._unseen_from is not None:
             return
@@ -133,8 +183,9 @@ class _Story:
             return
         match name:
             case "r":
-                self._hidden_run = False
+                self._seeing.end_run()
             case "p" if self._paragraphs:
+                self._seeing.paragraphs.pop()
                 self._end_paragraph()
             case "tc" | "tr" | "tbl":
                 self._end_of_table(name)
@@ -156,9 +207,25 @@ class _Story:
         elif self._unseen_from == len(self._path) - 2 and self._path[-4:] in _DELETED_MARKS:
             self._ends_deleted[-1:] = [True] if self._ends_deleted else []
 
+    def _note_style(self, value: str | None) -> None:
+        """Note what says by which styles, or by itself, text is hidden."""
+        seeing = self._seeing
+        if self._unseen_from is None:
+            match self._path[-3:]:
+                case ["r", "rPr", "rStyle"]:
+                    seeing.run_style = value
+                case ["r", "rPr", "vanish"]:
+                    seeing.run_hidden = is_on(value)
+                case ["tbl", "tblPr", "tblStyle"] if seeing.tables:
+                    seeing.tables[-1] = value
+                case _:
+                    pass
+        elif self._unseen_from == len(self._path) - 1 and self._path[-3:] == _PARAGRAPH_STYLE:
+            seeing.paragraphs[-1:] = [value] if seeing.paragraphs else []
+
     def _note_reference(self, name: str, note: str) -> None:
         if name in _REFERENCES:
-            is_left_out = self._unseen_from is not None or self._hidden_run
+            is_left_out = self._unseen_from is not None or self._seeing.is_hidden()
             is_left_out = is_left_out or any(self._rows_deleted) or any(self._cells_deleted)
             self._references[not is_left_out].add((_REFERENCES[name], note))
 
@@ -167,25 +234,27 @@ class _Story:
         match name:
             case "p":
                 self._paragraphs.append([])
+                self._seeing.paragraphs.append(None)
                 self._ends_deleted.append(False)
             case "tbl":
                 self._finish()
                 self._tables.append([])
+                self._seeing.tables.append(None)
             case "tr":
                 self._rows.append([])
                 self._rows_deleted.append(False)
             case "tc":
                 self._cells.append([])
                 self._cells_deleted.append(False)
-            case "vanish" if within == "rPr" and "r" in self._path[-3:]:
-                self._hidden_run = attributes.get(f"{namespace} val", "") not in _OFF
+            case "fldChar":
+                self._seeing.field(attributes.get(f"{namespace} fldCharType", ""))
             case _ if within == "r" and name in _CHARACTERS:
                 self._write(_CHARACTERS[name])
             case _:
                 pass
 
     def _write(self, text: str) -> None:
-        if self._paragraphs and not self._hidden_run:
+        if self._paragraphs and not self._seeing.is_hidden():
             self._paragraphs[-1].append(text)
 
     def _end_paragraph(self) -> None:
@@ -216,6 +285,7 @@ class _Story:
             is_deleted = self._rows_deleted.pop()
             self._tables[-1].extend([row] if row.strip() and not is_deleted else [])
         elif name == "tbl" and self._tables:
+            self._seeing.tables.pop()
             rows = self._tables.pop()
             self._keep(["\n".join(rows)] if rows else [])
 

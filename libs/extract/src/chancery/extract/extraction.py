@@ -32,9 +32,9 @@ EXTRACTOR: Final = PLAIN_TEXT
 
 _PARSERS: Final[Mapping[str, tuple[str, str | None]]] = {
     PDF: ("pdf/1", "pypdfium2"),
-    DOCX: ("docx/2", None),
+    DOCX: ("docx/3", None),
     HTML: ("html/1", "selectolax"),
-    XLSX: ("xlsx/2", "python-calamine"),
+    XLSX: ("xlsx/3", "python-calamine"),
 }
 
 

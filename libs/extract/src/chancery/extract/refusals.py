@@ -11,7 +11,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "empty_document": "the document has no content",
     "no_text": "the document has no text; publish one with a text layer",
     "invalid_utf8": "the document is not UTF-8; save it as UTF-8",
-    "nul_character": "the document has a NUL character; save it as UTF-8 without one",
+    "nul_character": "the document has a NUL character; take it out",
     "wrong_media_type": "the document is not what its media type says",
     "truncated_file": "the document ends early or is damaged; publish it again",
     "unreadable_document": "the document cannot be read; save it anew and publish that",

@@ -66,15 +66,16 @@ class SheetCells:
             UnreadableDocument: code `ambiguous_sheet` when something is hidden and it is not sure
                 what.
         """
+        covered = self._hiding.covered(self._filled)
         if not (
             self._is_regular and self._hiding.is_known and len(self._found) == len(self._filled)
         ):
-            if self._hiding.hides_anything() or not self._hiding.is_known:
+            if self._hiding.hides_anything() or covered or not self._hiding.is_known:
                 raise refusal("ambiguous_sheet")
             return frozenset(self._unsigned) if self._negative else frozenset()
         if not self._hiding.hides_anything():
-            return frozenset(self._negative)
-        return frozenset(filter(self._hiding.hides, self._filled)) | self._negative
+            return covered | self._negative
+        return covered | frozenset(filter(self._hiding.hides, self._filled)) | self._negative
 
     def give_up(self) -> None:
         """Place no cell from now on, and look only whether anything is hidden."""

@@ -1,12 +1,17 @@
-"""The rows and columns of a sheet that nobody sees: hidden, filtered out, or of no size."""
+"""The cells of a sheet that nobody sees, by where they are.
+
+Their row or column is hidden, filtered out or of no size, or they lie below another one that is
+merged across them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Final
 
-from chancery.extract.sheet_places import COLUMNS_MAX, names
+from chancery.extract.sheet_places import COLUMNS_MAX, names, place, place_of
 
 _OFF: Final = frozenset(("0", "false", "off"))
 _NUMBER: Final = re.compile(r"[0-9]{1,7}")
@@ -16,7 +21,7 @@ _POINTS_MIN: Final = 0.75
 _CHARACTERS_MIN: Final = 1 / 7
 """The width of a pixel: a column that is narrower shows nothing."""
 
-_DEFAULTS, _COLUMN, _ROW = map(names, ("sheetFormatPr", "col", "row"))
+_DEFAULTS, _COLUMN, _ROW, _MERGED = map(names, ("sheetFormatPr", "col", "row", "mergeCell"))
 
 
 class Hiding:
@@ -26,6 +31,7 @@ class Hiding:
         """Begin with a sheet that hides nothing."""
         self.is_known = True
         """Whether all that is hidden has a place."""
+        self._merged: list[tuple[int, int]] = []
         self._rows: set[int] = set()
         self._columns = bytearray(COLUMNS_MAX)
         self._sized = bytearray(COLUMNS_MAX)
@@ -43,6 +49,11 @@ class Hiding:
         is_narrow = self._has_narrow_columns and not self._sized[column]
         return row in self._rows or bool(self._columns[column]) or is_narrow
 
+    def covered(self, filled: Mapping[int, object]) -> frozenset[int]:
+        """Return the places of the filled cells that lie below one that is merged across them."""
+        covered = (_below(first, last, filled) for first, last in self._merged)
+        return frozenset(chain.from_iterable(covered))
+
     def look(self, tag: str, attributes: Mapping[str, str], row: int = 0) -> None:
         """Take in an element; `row` is where the sheet has come to, if that is a row."""
         if tag in _ROW:
@@ -56,9 +67,18 @@ class Hiding:
             self._has_low_rows = is_custom and _is_less(
                 attributes.get("defaultRowHeight"), _POINTS_MIN
             )
+        elif tag in _MERGED:
+            self._merge(attributes.get("ref", ""))
         elif _is_on(attributes.get("hidden")):
             # the element of another namespace, which a reader of values may take for a row
             self._hides_elsewhere = True
+
+    def _merge(self, reference: str) -> None:
+        first, last = (place_of(each) for each in (reference.split(":") * 2)[:2])
+        if first is None or last is None:
+            self.is_known = False
+        else:
+            self._merged.append((first, last))
 
     def _is_hidden_row(self, attributes: Mapping[str, str]) -> bool:
         height = attributes.get("ht")
@@ -78,6 +98,20 @@ class Hiding:
         columns = slice(first - 1, min(last, COLUMNS_MAX))
         marks = b"\x01" * len(range(COLUMNS_MAX)[columns])
         (self._columns if is_hidden else self._sized)[columns] = marks
+
+
+def _below(first: int, last: int, filled: Mapping[int, object]) -> Iterator[int]:
+    """Yield the places of filled cells from one corner to the other, without the first one."""
+    (top, left), (bottom, right) = divmod(first, COLUMNS_MAX), divmod(last, COLUMNS_MAX)
+    rows, columns = range(top, bottom + 1), range(left, right + 1)
+    if len(rows) * len(columns) <= len(filled):
+        places = (place(row, column) for row in rows for column in columns)
+        yield from (each for each in places if each in filled and each != first)
+        return
+    for each in filled:
+        row, column = divmod(each, COLUMNS_MAX)
+        if row in rows and column in columns and each != first:
+            yield each
 
 
 def _is_on(switch: str | None) -> bool:

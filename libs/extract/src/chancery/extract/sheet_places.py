@@ -32,6 +32,13 @@ def row_number(text: str) -> int | None:
     return int(text) - 1
 
 
+def place_of(reference: str) -> int | None:
+    """Return the place of a cell by its name, `A1` is 0, or None when there is none."""
+    letters = reference.rstrip("0123456789")
+    row, column = row_number(reference[len(letters) :]), column_number(letters)
+    return None if row is None or column is None else place(row, column)
+
+
 @cache
 def column_number(letters: str) -> int | None:
     """Return the number of a column, `A` is 0, `AB` is 27, or None when there is none."""

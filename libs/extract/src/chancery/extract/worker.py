@@ -86,6 +86,8 @@ def parse(media_type: str, data: bytes) -> Parsed:
         case _:
             message = "no parser reads this media type"
             raise UnsupportedMediaType(message, field="media_type")
+    if "\x00" in found.text:
+        raise refusal("nul_character")
     if len(found.text) > TEXT_CHARACTERS_MAX:
         raise refusal("text_too_long")
     return found

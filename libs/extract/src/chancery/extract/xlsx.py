@@ -3,7 +3,8 @@
 A cell shows its value by its number format, `5%`, as far as that can be rendered exactly, and else
 in a plain form: numbers without a needless fraction, dates in ISO form, texts as they are, `007`
 included. What its format hides is left out with its value, and so are the cells of hidden rows and
-columns. Cells of a row are parted by a tab, rows by a line break, sheets by an empty line.
+columns and those below a merged one. Cells of a row are parted by a tab, rows by a line break,
+sheets by an empty line.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def read_xlsx(data: bytes) -> tuple[str, Layout]:
 
     Raises:
         UnreadableDocument: see `Package`; code `wrong_media_type` when it is another kind of
-            package, `too_many_cells`, `text_too_long`, `ambiguous_sheet` (see `SheetCells`), or
-            `no_text` when no sheet shows anything.
+            package, `too_many_cells`, `text_too_long`, `ambiguous_sheet` (see `SheetCells`),
+            `unreadable_document` also when two sheets have one name, or `no_text` when no sheet
+            shows anything.
     """
     package = Package(data)
     main = package.main_part()
@@ -51,7 +53,11 @@ def read_xlsx(data: bytes) -> tuple[str, Layout]:
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(data))
         writer = _Writer(WorkbookFormats(package, main))
-        for sheet in workbook.sheets_metadata:
+        sheets = workbook.sheets_metadata
+        if len({each.name for each in sheets}) < len(sheets):
+            # A sheet is read by its name: another one, a hidden one, would be read in its place.
+            raise refusal("unreadable_document")
+        for sheet in sheets:
             is_shown = sheet.visible == SheetVisibleEnum.Visible
             if is_shown and sheet.typ == SheetTypeEnum.WorkSheet:
                 writer.add_sheet(workbook.get_sheet_by_name(sheet.name))
