@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from chancery.kernel.errors import Corrupt, Rejected, TooLarge
-from chancery.tabular.jobs import Table
+from chancery.tabular.jobs import Limits, Table
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.schema import ColumnDeclaration, TableSchema, column_of
 from chancery.tabular.snapshot import Snapshot, convert_csv
@@ -53,3 +53,15 @@ async def test_conversion_in_a_process_is_conversion_here(
         await pool.convert(",".join(f"c{n}" for n in range(501)).encode(), {})
     assert (ragged.value.code, ragged.value.field) == ("csv_ragged_row", "snapshot")
     assert wide.value.code == "csv_too_many_columns"
+
+
+async def test_a_file_that_takes_too_long_is_no_fault_of_a_statement(snapshot: Snapshot) -> None:
+    declared = {"weight": ColumnDeclaration("double")}
+
+    async with WorkerPool(Limits(convert_s=0.0)) as hasty:
+        with pytest.raises(Rejected) as refused:
+            await hasty.convert(CSV + b"1,2,3.5\n" * 100_000, declared)
+    async with WorkerPool() as usual:
+        assert await usual.convert(CSV, declared) == snapshot
+
+    assert (refused.value.code, refused.value.field) == ("sql_timeout", "snapshot")

@@ -23,6 +23,8 @@ from chancery.gateway.errors import snapshot_failed
         ("invalid_measure", "measures.m.other", "measures.m.other does not fit the types"),
         ("csv_value_mismatch", "columns.a.type", "does not keep every value of the file"),
         ("csv_malformed_row", None, "change snapshot"),
+        ("xlsx_cell_error", "snapshot.B7", "snapshot.B7 is an error such as #N/A"),
+        ("sql_timeout", "snapshot", "snapshot takes longer to read than one may"),
     ],
 )
 def test_a_failed_snapshot_says_what_is_wrong_with_the_field(

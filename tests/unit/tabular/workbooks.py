@@ -13,7 +13,10 @@ _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
 def workbook(rows: Sequence[Sequence[Cell]]) -> bytes:
-    """Return a workbook of one sheet; a text that starts with ``date:`` is a day number."""
+    """Return a workbook of one sheet; a text that starts with ``date:`` is a day number.
+
+    One that starts with ``<`` is a cell as it stands in the file, ``@`` in it its place.
+    """
     body = "".join(
         f'<row r="{number}">{"".join(_cell(cell, number, index) for index, cell in enumerate(row))}'
         "</row>"
@@ -49,6 +52,8 @@ def _cell(cell: Cell, number: int, index: int) -> str:
             return ""
         case bool():
             return f'<c r="{place}" t="b"><v>{int(cell)}</v></c>'
+        case str() if cell.startswith("<"):
+            return cell.replace("@", place)
         case str() if cell.startswith("date:"):
             return f'<c r="{place}" s="1"><v>{cell.removeprefix("date:")}</v></c>'
         case str():

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from chancery.kernel.errors import Unavailable
+from chancery.kernel.errors import Rejected, Unavailable
 from chancery.tabular.clauses import Condition
 from chancery.tabular.engine import parser
 from chancery.tabular.formats import format_of
@@ -215,7 +215,14 @@ class WorkerPool:
         """
         limits = self._limits
         job = convert_job(data, declared, limits, file_format=format_of(media_type))
-        return read_snapshot(await self._exchange(job, limits.convert_s, limits.message_bytes_max))
+        try:
+            frames = await self._exchange(job, limits.convert_s, limits.message_bytes_max)
+        except Rejected as error:
+            if error.field != "sql":
+                raise
+            detail = "the file takes more time or memory than one may"
+            raise Rejected(detail, field="snapshot", code=error.code) from error
+        return read_snapshot(frames)
 
     async def _label_texts(
         self, planned: Plan, result: Result, tables: Sequence[Table | RowTable]

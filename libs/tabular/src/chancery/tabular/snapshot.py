@@ -67,10 +67,19 @@ def convert_xlsx(data: bytes, declared: Mapping[str, ColumnDeclaration]) -> Snap
     Raises:
         Rejected: as `read_workbook`; `xlsx_value_mismatch` and what `convert_csv` says.
     """
-    sheet = read_workbook(data)
+    sheet = read_workbook(data, _timestamps(declared))
     rows = len(sheet.rows)
     return _converted(
         _Source("xlsx", sheet.columns, lambda: sheet.rows, rows, sheet.text_columns), declared
+    )
+
+
+def _timestamps(declared: Mapping[str, ColumnDeclaration]) -> frozenset[str]:
+    """Return the folded names of the columns that are declared to be timestamps."""
+    return frozenset(
+        fold(name)
+        for name, each in declared.items()
+        if each.type is not None and each.type.strip().lower() == "timestamp"
     )
 
 

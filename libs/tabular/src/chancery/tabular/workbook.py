@@ -2,7 +2,8 @@
 
 The first row names the columns. Numbers are written with the fewest digits that read back the same,
 without exponents; a column with one text cell is text, so `007` stays what it is. A spreadsheet
-keeps numbers as DOUBLE: digits beyond its 15 are lost before the file is written.
+keeps numbers as DOUBLE: digits beyond its 15 are lost before the file is written. A cell that shows
+an error or has no value of its own refuses the file: as an empty one it would make a sum wrong.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import datetime as dt
 import io
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Collection, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from python_calamine import CalamineError, CalamineWorkbook
 
@@ -21,6 +24,11 @@ from chancery.kernel.errors import Rejected, TooLarge
 from chancery.tabular.csv import ROWS_MAX
 from chancery.tabular.formats import unreadable
 from chancery.tabular.names import COLUMNS_MAX, check_names
+from chancery.tabular.schema import fold
+from chancery.tabular.sheet_bytes import cell_error, check_stored, negative_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 UNPACKED_BYTES_MAX = 256 * 1024 * 1024
 CELLS_MAX = 20_000_000
@@ -39,15 +47,16 @@ class Sheet:
     text_columns: frozenset[int]
 
 
-def read_workbook(data: bytes) -> Sheet:
-    """Return the first sheet of a workbook.
+def read_workbook(data: bytes, timestamps: Collection[str] = ()) -> Sheet:
+    """Return the first sheet of a workbook; days in the columns `timestamps` begin at midnight.
 
     Raises:
-        Rejected: `xlsx_unreadable`, `xlsx_no_header`, `xlsx_blank_row`, or what the names break;
-            `TooLarge` beyond a bound.
+        Rejected: `xlsx_unreadable`, `xlsx_no_header`, `xlsx_blank_row`, `xlsx_cell_error`, or what
+            the names break; `TooLarge` beyond a bound.
     """
-    _check_size(data)
+    _check_package(data)
     cells = _cells(data)
+    _check_times(data, cells)
     width = _width(cells)
     if not cells or not width:
         detail = "the first sheet of the xlsx file has no header row"
@@ -61,18 +70,59 @@ def read_workbook(data: bytes) -> Sheet:
     textual = frozenset(
         index for index in range(width) if any(_is_text(row[index]) for row in body)
     )
-    return Sheet(names, [[_text(cell) for cell in row] for row in body], textual)
+    moments = _columns_of_moments(names, body, timestamps)
+    rows = [
+        [_text(cell, is_moment=index in moments) for index, cell in enumerate(row)] for row in body
+    ]
+    return Sheet(names, rows, textual)
 
 
-def _check_size(data: bytes) -> None:
-    """Refuse a package that unpacks to far more than it says."""
+def _columns_of_moments(
+    names: Sequence[str], body: Sequence[Sequence[Cell]], timestamps: Collection[str]
+) -> frozenset[int]:
+    """Return the columns whose days are moments: the reader takes each midnight for a day."""
+    return frozenset(
+        index
+        for index, name in enumerate(names)
+        if fold(name) in timestamps or any(isinstance(row[index], dt.datetime) for row in body)
+    )
+
+
+def _check_package(data: bytes) -> None:
+    """Refuse a package that unpacks to far more than it says, or has cells without a value."""
+    with _opened(data) as package:
+        size_bytes = sum(each.file_size for each in package.infolist())
+        if size_bytes > UNPACKED_BYTES_MAX:
+            raise _too_large(f"more than {UNPACKED_BYTES_MAX} bytes unpacked", "xlsx_too_large")
+        check_stored(package)
+
+
+def _check_times(data: bytes, cells: Sequence[Sequence[Cell]]) -> None:
+    """Refuse a negative date, which the reader takes for midnight."""
+    times = {
+        (row, column)
+        for row, values in enumerate(cells)
+        for column, value in enumerate(values)
+        if isinstance(value, dt.time)
+    }
+    if not times:
+        return
+    with _opened(data) as package:
+        negative = negative_cells(package)
+    for place in sorted(each for each in negative if each is not None):
+        if place in times:
+            raise cell_error(place)
+    if None in negative:
+        raise cell_error(None)
+
+
+@contextmanager
+def _opened(data: bytes) -> Generator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
-            size_bytes = sum(each.file_size for each in package.infolist())
-    except (zipfile.BadZipFile, ValueError, OSError) as error:
+            yield package
+    except (zipfile.BadZipFile, ValueError, OSError, RuntimeError, zlib.error) as error:
         raise unreadable("xlsx") from error
-    if size_bytes > UNPACKED_BYTES_MAX:
-        raise _too_large(f"more than {UNPACKED_BYTES_MAX} bytes unpacked", "xlsx_too_large")
 
 
 def _cells(data: bytes) -> Sequence[Sequence[Cell]]:
@@ -114,14 +164,16 @@ def _is_text(cell: Cell) -> bool:
     return isinstance(cell, str) and cell != ""
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: Cell, *, is_moment: bool = False) -> str:
     match cell:
         case bool():
             return "true" if cell else "false"
         case float():
             return _number(cell)
-        case dt.datetime() | dt.date() | dt.time():
+        case dt.datetime() | dt.time():
             return cell.isoformat()
+        case dt.date():
+            return cell.isoformat() + ("T00:00:00" if is_moment else "")
         case _:
             return str(cell)
 

@@ -67,6 +67,12 @@ _WHY = {
     ),
     "invalid_column_type": "is not a type that this column can have; leave it out, or choose text",
     "value_mismatch": "is a type that does not keep every value of the file; leave it out, or text",
+    "xlsx_cell_error": (
+        "is an error such as #N/A, a formula whose value is not stored, or a negative date;"
+        " mend it, and save the file in a spreadsheet program"
+    ),
+    "sql_timeout": "takes longer to read than one may; publish less in one file",
+    "sql_resources": "takes more memory to read than one may; publish less in one file",
     "parquet_value_range": "holds a date outside the years 1 to 9999, or an infinite one",
 }
 """What is wrong with the field of a refusal, by code, and where the end of the field says more."""
