@@ -210,6 +210,11 @@ def one_line(title: str) -> str:
     return "?" if is_blank(shown) else shown
 
 
+def is_one_line(text: str) -> bool:
+    """Tell whether a text is shown on one line and in its own direction as it is."""
+    return _UNSHOWN.search(text) is None
+
+
 def quote_fact_id(document: tuple[str, str, int], part_id: str, start: int, end: int) -> str:
     """Return the id of a quotation of `document` (tenant, key, revision)."""
     tenant, key, revision = document

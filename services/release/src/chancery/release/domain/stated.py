@@ -1,13 +1,15 @@
 """What a statement can give, whatever its recorded preview says: a type and a form of values.
 
 A preview is bytes that another service stored. A sum that is a sentence never came from DuckDB, and
-would put words into the answer that nobody published.
+would put words into the answer that nobody published. A cell of several lines could forge those of
+the answer: a further statement, with a quotation and its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from chancery.evidence.answer import is_one_line
 from chancery.release.errors import InvalidSelection
 from chancery.tabular.eligibility import Native
 from chancery.tabular.preview import NativeValue
@@ -22,7 +24,7 @@ def check_stated(value: NativeValue, tables: Iterable[TableSchema]) -> None:
     """Refuse a value that the native fact it claims to be cannot have.
 
     Raises:
-        InvalidSelection: with code `value_malformed`.
+        InvalidSelection: with code `value_malformed`, or `value_not_one_line`.
     """
     if not _has_type(value.type, value.native, tables):
         raise _malformed()
@@ -30,6 +32,9 @@ def check_stated(value: NativeValue, tables: Iterable[TableSchema]) -> None:
         parse(value.value, value.type)
     except Unrepresentable as error:
         raise _malformed() from error
+    if not is_one_line(value.value or ""):
+        message = "a text of several lines, or with control characters, is not stated as a value"
+        raise InvalidSelection(message, code="value_not_one_line")
 
 
 def _has_type(duckdb_type: str, native: Native, tables: Iterable[TableSchema]) -> bool:
