@@ -103,3 +103,18 @@ async def test_what_is_no_route_of_a_caller_takes_any_parameter(world: World) ->
         response = await client.get("/healthz?probe=1")
 
     assert response.status_code == 200
+
+
+@pytest.mark.parametrize("query", ["restore=true&restore=false", "restore=true&restore=true"])
+async def test_a_query_parameter_that_is_there_twice_is_refused_by_its_name(
+    world: World, query: str
+) -> None:
+    async with world.client() as client:
+        response = await client.post(
+            f"{SOURCES}/s/revisions?{query}", content=b"x", headers={"Content-Type": "text/plain"}
+        )
+
+    told = response.json()
+    assert (response.status_code, told["code"]) == (422, "repeated_parameter")
+    assert told["field"] == "restore"
+    assert world.owners.asked == []

@@ -18,6 +18,9 @@ TEXT_MAX: Final = 4096
 """The most characters that a declaration may take."""
 
 _WORD_MAX: Final = 64
+_BRACKETS_MAX: Final = 64
+"""The time that YAML takes grows with the square of these; a declaration needs one pair."""
+
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LINE: Final = re.compile(r"\s*corpus(\s+(?!\s|$|:(\s|$))|\s*$)")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
@@ -122,6 +125,8 @@ def declaration_of(name: str, written: Written) -> CorpusDeclaration:
 
 
 def _composed(text: str) -> yaml.MappingNode:
+    if text.count("[") + text.count("{") > _BRACKETS_MAX:
+        raise _malformed("the text is not YAML, or nested too deep")
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:

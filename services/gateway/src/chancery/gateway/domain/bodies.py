@@ -288,6 +288,7 @@ class CheckReply(BaseModel):
     """Whether a passage stands in a revision: match, absent or ambiguous, and where.
 
     A PDF has a page and rectangles, a workbook has cells; of a long passage the first ones only.
+    `occurrences` are counted up to 1,000.
     """
 
     verdict: str

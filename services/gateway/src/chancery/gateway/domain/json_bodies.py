@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from chancery.kernel.canonical import Json, parse_json
 from chancery.kernel.errors import Corrupt, Rejected
+
+VALUES_MAX: Final = 80_000
+"""How many names and values a body may have; the largest declaration of a dataset has 62,000.
+
+Each of them may be wrong, and whoever checks a body makes an error of each before one is told.
+"""
 
 
 def check_json(body: bytes) -> None:
     """Refuse what two readers could understand differently, and what no database takes.
 
     Raises:
-        Rejected: code `malformed_json`.
+        Rejected: code `malformed_json`, or `too_many_values`.
     """
     try:
         # Text, not bytes: the parser would guess UTF-16 and UTF-32 too.
@@ -25,7 +33,12 @@ def check_json(body: bytes) -> None:
 
 def _storable(value: Json) -> bool:
     pending: list[Json] = [value]
+    left = VALUES_MAX
     while pending:
+        if len(pending) > left:
+            message = f"the body has more than {VALUES_MAX:,} names and values; send it in pieces"
+            raise Rejected(message, field="body", code="too_many_values")
+        left -= 1
         item = pending.pop()
         if isinstance(item, str):
             if "\x00" in item or not _encodable(item):

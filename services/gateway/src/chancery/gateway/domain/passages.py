@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from chancery.kernel.errors import Rejected
 
+OCCURRENCES_MAX: Final = 1000
+"""How many places are counted: one text can have a passage in millions of them."""
+
 
 class Finding(NamedTuple):
-    """The verdict on one passage; start and end are code points of the only occurrence."""
+    """The verdict on one passage; start and end are code points of the only occurrence.
+
+    `occurrences` of `OCCURRENCES_MAX` are so many or more.
+    """
 
     verdict: Literal["match", "absent", "ambiguous"]
     occurrences: int
@@ -38,7 +44,7 @@ def _search(text: str, passage: str) -> Finding:
         return Finding("absent", 0, None, None)
     count = 1
     following = text.find(passage, first + 1)
-    while following >= 0:
+    while following >= 0 and count < OCCURRENCES_MAX:
         count += 1
         following = text.find(passage, following + 1)
     if count > 1:

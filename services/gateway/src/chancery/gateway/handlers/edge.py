@@ -85,7 +85,9 @@ async def _context(
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """Refuse a query parameter that the route does not take: passed over, it would widen a reply.
+    """Refuse a query parameter that the route does not take, or one that is there twice.
+
+    Passed over, it would widen a reply; and two readers could take another one of the two.
 
     Raises:
         Rejected: naming it.
@@ -100,6 +102,9 @@ async def refuse_unknown_parameters(request: Request) -> None:
             hint = "" if near is None else f"; did you mean {near}?"
             message = f"the route does not take this query parameter{hint}"
             raise Rejected(message, field=name[:FIELD_CHARACTERS_MAX], code="unknown_parameter")
+        if len(request.query_params.getlist(name)) > 1:
+            message = f"send the query parameter {name} once"
+            raise Rejected(message, field=name, code="repeated_parameter")
 
 
 Here = Annotated[Context, Depends(_context)]

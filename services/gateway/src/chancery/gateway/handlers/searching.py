@@ -51,7 +51,10 @@ TEXTS_AT_ONCE = 4
 async def search(ws: PathId, body: SearchBody, here: Here) -> SearchReply:
     """Return the best passages of what the caller may read, or of what is selected of it."""
     wanted = SearchScopeOf(
-        workspace_id=ws, sources=body.sources, items=body.items, files=body.files
+        workspace_id=ws,
+        sources=_once(body.sources),
+        items=_once(body.items),
+        files=_once(body.files),
     )
     scope = await here.query("release", "search-scope", wanted, SearchScope)
     found = await _search(here, body, scope)
@@ -71,6 +74,11 @@ class _Shown:
 
     hits: list[SearchHitReply]
     lost: frozenset[str] = field(default_factory=frozenset[str])
+
+
+def _once(selected: Sequence[str]) -> tuple[str, ...]:
+    """Return what is selected without repetitions, each of which the coverage would count."""
+    return tuple(dict.fromkeys(selected))
 
 
 async def _search(here: Context, body: SearchBody, scope: SearchScope) -> SearchResult:

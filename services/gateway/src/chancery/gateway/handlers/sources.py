@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Request, Response
 
 from chancery.events import commands, queries
@@ -146,7 +148,9 @@ async def check_passage(
     """Say whether a passage stands in one revision, letter by letter."""
     pinned, text = await _text(here, ws, source, number)
     assert pinned.extraction_sha256 is not None, "its text was read"
-    found = find_passage(text.decode(), body.text, body.start, body.end)
+    found = await asyncio.to_thread(
+        lambda: find_passage(text.decode(), body.text, body.start, body.end)
+    )
     places = Places()
     if found.start is not None and found.end is not None:
         places = await places_of(here, pinned, found.start, found.end)

@@ -1,0 +1,70 @@
+"""JSON bodies: what is wrong with one is told at a cost that does not grow with the body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pydantic import JsonValue
+
+from chancery.gateway.domain import json_bodies
+from chancery.gateway.domain.json_bodies import VALUES_MAX, check_json
+from chancery.kernel.canonical import canonical_bytes
+from chancery.kernel.errors import Rejected
+from tests.unit.gateway.fakes import World
+
+SEARCH = "/v1/workspaces/w/search"
+
+
+def a_list(size: int) -> JsonValue:
+    """Return a value with so many values in it, itself among them."""
+    found: list[JsonValue] = [0 for _ in range(size - 1)]
+    return found
+
+
+def an_object(size: int) -> JsonValue:
+    """Return such an object, of which each name counts as well."""
+    return {str(each): 0 for each in range(size // 2)}
+
+
+def nested(size: int) -> JsonValue:
+    """Return such objects within a list."""
+    found: list[JsonValue] = [{} for _ in range(size - 1)]
+    return found
+
+
+@pytest.mark.parametrize("made", [a_list, an_object, nested])
+def test_more_names_and_values_than_any_body_needs_are_refused(
+    made: Callable[[int], JsonValue],
+) -> None:
+    check_json(canonical_bytes(made(VALUES_MAX - 2)))
+
+    with pytest.raises(Rejected) as refused:
+        check_json(canonical_bytes(made(VALUES_MAX + 2)))
+
+    assert (refused.value.code, refused.value.field) == ("too_many_values", "body")
+
+
+async def test_a_body_of_wrong_values_is_refused_before_an_error_is_made_of_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_bodies, "VALUES_MAX", 10)
+    world = World()
+
+    async with world.client() as client:
+        few = await client.post(SEARCH, json={"query": "pump", "sources": ["!"] * 5})
+        many = await client.post(SEARCH, json={"query": "pump", "sources": ["!"] * 6})
+
+    assert (few.status_code, few.json()["field"]) == (422, "sources.0")
+    assert (many.status_code, many.json()["code"]) == (422, "too_many_values")
+    assert world.owners.asked == []
+
+
+async def test_of_very_many_misfits_the_first_are_told_a_misspelt_field_before_all() -> None:
+    body = {"query": "pump", "sources": ["!"] * 2_000, "sorces": []}
+
+    async with World().client() as client:
+        told = (await client.post(SEARCH, json=body)).json()
+
+    assert told["field"] == "sorces"
+    assert [each["field"] for each in told["errors"][1:]] == [f"sources.{n}" for n in range(19)]
