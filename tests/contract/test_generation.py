@@ -70,13 +70,13 @@ def test_generating_twice_gives_the_same_bytes() -> None:
 
 @pytest.mark.req("EV-2")
 def test_each_kind_of_drift_is_named(copy: Path) -> None:
-    assert list(contracts.check(copy)) == []
+    assert list(contracts.check(copy, generated(), made_examples())) == []
 
     (copy / SCHEMA).write_text("{}\n")
     (copy / "topology.json").unlink()
     (copy / "events" / "left-behind.v1.schema.json").write_text("{}\n")
     (copy / EXAMPLE).unlink()
-    found = list(contracts.check(copy))
+    found = list(contracts.check(copy, generated(), made_examples()))
 
     assert [problem.split(" ")[0] for problem in found] == [
         "events/left-behind.v1.schema.json",
@@ -93,7 +93,7 @@ def test_writing_mends_drift_and_leaves_what_is_written_by_hand(copy: Path) -> N
 
     files.write(copy, generated())
 
-    assert list(contracts.check(copy)) == []
+    assert list(contracts.check(copy, generated(), made_examples())) == []
     assert (copy / "README.md").read_text() == "by hand\n"
 
 

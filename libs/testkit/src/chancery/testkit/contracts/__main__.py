@@ -28,12 +28,14 @@ def generate() -> files.Files:
     return {name: files.render(document) for name, document in documents.items()}
 
 
-def check(folder: Path) -> Iterator[str]:
-    """Return one sentence for each thing in `folder` that does not fit the code or what landed."""
-    wanted = generate()
+def check(folder: Path, wanted: files.Files, made: files.Files) -> Iterator[str]:
+    """Return one sentence for each thing in `folder` that does not fit the code or what landed.
+
+    `wanted` is what the code generates, `made` the examples that it makes.
+    """
     there = examples.read(folder)
     yield from files.differences(files.read(folder), wanted)
-    yield from examples.problems(there, examples.examples())
+    yield from examples.problems(there, made)
     base = landed.last_landed(folder.resolve().parent)
     if base is None:
         print("No landed contracts to compare with: this is the first version.")
@@ -50,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         files.write(FOLDER, generate())
         examples.add(FOLDER, examples.examples())
         return 0
-    found = list(check(FOLDER))
+    found = list(check(FOLDER, generate(), examples.examples()))
     for problem in found:
         print(problem, file=sys.stderr)
     return 1 if found else 0

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from chancery.events.codec import MODELS, UndecodableEvent, decode, encode
 from chancery.events.envelope import SIZE_BYTES_MAX, EventData
@@ -20,6 +20,7 @@ from chancery.testkit.contracts.samples import MOMENT, WIDEST, Sampler
 from chancery.testkit.contracts.schemas import event_schema, short_name
 
 FOLDER: Final = "examples"
+_ANY: Final = TypeAdapter(object)
 _PRODUCERS: Final = {topic.type: topic.producer for topic in TOPICS}
 
 
@@ -119,7 +120,7 @@ def _sample(schema: Mapping[str, Json], percent: int, character: str) -> dict[st
 
 def _takes(model: type[EventData], data: Json) -> bool:
     try:
-        model.model_validate_json(canonical_bytes(data))
+        model.model_validate_json(_ANY.dump_json(data))
     except ValidationError:
         return False
     return True
