@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chancery.kernel.canonical import parse_json
-from chancery.kernel.errors import Rejected
+from chancery.kernel.errors import Corrupt, Rejected
 from chancery.tabular.jobs import RowFilter, RowTable, Uncut
 from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.plan import plan
@@ -74,6 +74,31 @@ async def test_one_changed_row_gives_another_value(pool: WorkerPool) -> None:
 
     assert value_at(reexecute(sealed.sql, [carried]), 0, 0).value == "4000"
     assert value_at(reexecute(sealed.sql, [changed]), 0, 0).value == "4001"
+
+
+@pytest.mark.req("CR-22", "KO-4")
+@pytest.mark.parametrize("rows", [(), (("1",),)])
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "BIGINT); INSERT INTO orders VALUES (3999); --",
+        "BIGINT); CREATE OR REPLACE MACRO sum(x) AS 4000; --",
+        "BIGINT DEFAULT 7",
+        "VARCHAR COLLATE NOCASE",
+        "STRUCT(a BIGINT)",
+    ],
+)
+def test_what_a_bundle_calls_a_type_is_no_part_of_a_statement(
+    stated: str, rows: tuple[tuple[str, ...], ...]
+) -> None:
+    sql = "SELECT count(amount) FROM orders"
+    honest = RowTable(TableSchema("orders", (column_of("amount", "BIGINT"),)), rows)
+    assert reexecute(sql, [honest]).rows == ((str(len(rows)),),)
+
+    with pytest.raises(Corrupt) as refused:
+        reexecute(sql, [RowTable(TableSchema("orders", (column_of("amount", stated),)), rows)])
+
+    assert refused.value.code == "dataset_unreadable"
 
 
 async def test_rows_beyond_what_a_bundle_carries_are_not_given(pool: WorkerPool) -> None:

@@ -39,11 +39,18 @@ class LoadedTable:
 def tables_of_job(
     job: Mapping[str, Json], reads: Mapping[str, Sequence[str]] | None
 ) -> list[LoadedTable]:
-    """Return the tables of a job; without `reads` every column is filled."""
+    """Return the tables of a job; without `reads` every column is filled.
+
+    Raises:
+        EngineFailure: `dataset_unreadable` when rows come with a type that no row can carry: those
+            of a bundle are anybody's, and what they call a type becomes a part of a statement.
+    """
     found: list[LoadedTable] = []
     for entry in as_items(job["tables"]):
         table = as_object(entry)
         columns = tuple(column_of(*texts(each)) for each in as_items(table["columns"]))
+        if table["source"] == "rows" and any(each.type == "other" for each in columns):
+            raise EngineFailure("dataset_unreadable")
         schema = TableSchema(as_text(table["name"]), columns)
         names = [each.name for each in columns] if reads is None else reads.get(schema.name, ())
         found.append(LoadedTable(schema, frozenset(names), as_text(table["source"])))
