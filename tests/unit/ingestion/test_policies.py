@@ -65,6 +65,20 @@ async def test_a_type_that_no_column_has_is_refused_with_the_types_there_are(
     assert "boolean, date, decimal" in told.detail
 
 
+@pytest.mark.req("CR-27")
+async def test_a_column_that_is_declared_twice_in_another_case_is_refused() -> None:
+    executor = await begun(MemoryLog())
+    await executor.execute(access.CREATE_WORKSPACE, request(WORKSPACE, key="w"))
+    twice = declared("date").model_copy(
+        update={"columns": {"Day": ColumnPolicy(type="date"), "DAY": ColumnPolicy(type="text")}}
+    )
+
+    with pytest.raises(Rejected) as refused:
+        await executor.execute(knowledge.DECLARE_DATASET, request(twice))
+
+    assert (refused.value.code, refused.value.field) == ("duplicate_column", "columns.DAY")
+
+
 @pytest.mark.parametrize(
     "declaration",
     [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import pytest
 
 from chancery.kernel.errors import Rejected
@@ -57,6 +60,19 @@ def test_a_negative_day_is_refused_where_cells_do_not_say_their_place_too() -> N
         with pytest.raises(Rejected) as refused:
             read_workbook(xlsx_file({"S": head + row.format(*values)}))
         assert (refused.value.code, refused.value.field) == ("xlsx_cell_error", "snapshot")
+
+
+def test_two_parts_of_one_name_are_refused() -> None:
+    data = workbook([HEAD, [1, 10]])
+    file = io.BytesIO(data)
+    with zipfile.ZipFile(file, "a") as package:
+        package.writestr("xl/worksheets/Sheet1.xml", "<worksheet/>")
+
+    assert read_workbook(data).rows == [["1", "10"]]
+    with pytest.raises(Rejected) as refused:
+        read_workbook(file.getvalue())
+
+    assert refused.value.code == "xlsx_unreadable"
 
 
 def test_only_the_first_sheet_is_asked_for_its_values() -> None:

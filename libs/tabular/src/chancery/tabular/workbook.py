@@ -89,8 +89,13 @@ def _columns_of_moments(
 
 
 def _check_package(data: bytes) -> None:
-    """Refuse a package that unpacks to far more than it says, or has cells without a value."""
+    """Refuse a package that unpacks to far more than it says, or has cells without a value.
+
+    Of two parts of one name one reader takes the first, another the last.
+    """
     with _opened(data) as package:
+        if len({each.lower() for each in package.namelist()}) < len(package.namelist()):
+            raise unreadable("xlsx")
         size_bytes = sum(each.file_size for each in package.infolist())
         if size_bytes > UNPACKED_BYTES_MAX:
             raise _too_large(f"more than {UNPACKED_BYTES_MAX} bytes unpacked", "xlsx_too_large")
