@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from chancery.client.command.config import without_login
 from chancery.client.command.output import ISSUES_ONE, WrongUsage
 from chancery.client.command.settings import (
     CommandSettings,
@@ -20,6 +19,7 @@ from chancery.client.command.settings import (
     recorded_url,
     server_token,
     server_url,
+    without_login,
 )
 from chancery.embedded.errors import NotRunning
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from pydantic import SecretStr
 
 from chancery.client.command.output import tell, tell_json
 from chancery.client.command.service_settings import load_all
+from chancery.client.command.settings import without_login
 from chancery.kernel.canonical import Json
 from chancery.runtime.settings import ServiceSettings
 
 _EMBEDDED = frozenset({"nats_url", "postgres_dsn", "blobs_url"})
 """Unset, these are the servers and the folder of the system itself."""
-
-_LOGIN = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 def show_config(*, as_json: bool) -> None:
@@ -62,8 +60,3 @@ def _shown(value: object) -> Json:
     if value is None or isinstance(value, bool | int | float):
         return value
     return "***" if isinstance(value, SecretStr) else without_login(str(value))
-
-
-def without_login(url: str) -> str:
-    """Return a URL with stars in place of the login that it carries."""
-    return _LOGIN.sub("***@", url)

@@ -15,9 +15,13 @@ from urllib.parse import unquote, urlsplit
 
 from chancery.attest.signing import SigningKey
 from chancery.bus import connection as bus
-from chancery.client.command.config import without_login
 from chancery.client.command.findings import Finding, finding
-from chancery.client.command.settings import CommandSettings, InvalidSetting, server_token
+from chancery.client.command.settings import (
+    CommandSettings,
+    InvalidSetting,
+    server_token,
+    without_login,
+)
 from chancery.events.authority import Language
 from chancery.kernel.errors import ChanceryError, Rejected
 from chancery.store.blobs import open_blobs

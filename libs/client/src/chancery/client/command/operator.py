@@ -11,8 +11,7 @@ from typing import Final, TypeVar
 from chancery.bus.accounts import ADMIN
 from chancery.bus.connection import Connection, connect
 from chancery.bus.request import TIMEOUT_S, ask
-from chancery.client.command.config import without_login
-from chancery.client.command.settings import CommandSettings, InvalidSetting
+from chancery.client.command.settings import CommandSettings, InvalidSetting, without_login
 from chancery.embedded.folder import require_running
 from chancery.embedded.nats import listening_port, user_url
 from chancery.embedded.nats_users import ADMIN_FILE, load_users

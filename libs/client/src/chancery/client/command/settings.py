@@ -15,6 +15,7 @@ from chancery.runtime.settings import ServiceSettings
 TOKEN_FILE = "operator.token"  # noqa: S105 - the name of a file
 
 _TOKEN = re.compile(r"[!-~]+")
+_LOGIN = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 class InvalidSetting(WrongUsage):
@@ -119,3 +120,8 @@ def operator_token(folder: Path) -> str:
         message = f"CHANCERY_TOKEN is not set and {path} holds no token; {remedy}"
         raise NoToken(message, field="CHANCERY_TOKEN")
     return token
+
+
+def without_login(url: str) -> str:
+    """Return a URL with stars in place of the login that it carries."""
+    return _LOGIN.sub("***@", url)
