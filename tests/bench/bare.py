@@ -15,7 +15,7 @@ import asyncpg
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder
 
 from chancery.retrieval.adapters.tenant_index import WRITER_HEAP_BYTES
-from chancery.retrieval.adapters.words import ANALYZERS, prepare
+from chancery.retrieval.adapters.words import STEMS, prepare
 from chancery.retrieval.domain.entries import Entry, Pin
 from chancery.store import pool
 from chancery.store.queries import load_queries
@@ -33,8 +33,7 @@ _builder.add_unsigned_field("revision", indexed=True)
 for _name in ("ordinal", "start", "end"):
     _builder.add_unsigned_field(_name, fast=True)
 _builder.add_text_field("name", stored=True, tokenizer_name="raw", index_option="basic")
-for _language in ANALYZERS:
-    _builder.add_text_field(_language, tokenizer_name=_language, index_option="freq")
+_builder.add_text_field("text", tokenizer_name="text", index_option="freq")
 SCHEMA: Final = _builder.build()
 
 
@@ -50,8 +49,7 @@ class BareIndex:
         """Make an index in the folder."""
         folder.mkdir()
         index = Index(SCHEMA, path=str(folder))
-        for language, analyzer in ANALYZERS.items():
-            index.register_tokenizer(language, analyzer)
+        index.register_tokenizer("text", STEMS)
         return cls(index, index.writer(WRITER_HEAP_BYTES, 1))
 
     def build(self, found: Sequence[tuple[Pin, Sequence[Entry]]], *, commit_every: int) -> float:
@@ -68,11 +66,9 @@ class BareIndex:
 
     def search(self, question: str, pins: Sequence[int]) -> int:
         """Run the engine's own query and return how many hits there are, their places read."""
-        prepared = prepare(question)
         words = [
-            (Occur.Should, Query.term_query(SCHEMA, field, term, "freq"))
-            for field, analyzer in ANALYZERS.items()
-            for term in dict.fromkeys(analyzer.analyze(prepared))
+            (Occur.Should, Query.term_query(SCHEMA, "text", term, "freq"))
+            for term in dict.fromkeys(STEMS.analyze(prepare(question)))
         ]
         scope = Query.const_score_query(Query.term_set_query(SCHEMA, "pin", list(pins)), 0.0)
         query = Query.boolean_query([(Occur.Must, scope), (Occur.Must, Query.boolean_query(words))])
@@ -143,6 +139,5 @@ def _document(pin: Pin, entry: Entry) -> Document:
     }
     for name, value in numbers.items():
         document.add_unsigned(name, value)
-    for language in ANALYZERS:
-        document.add_text(language, entry.text)
+    document.add_text("text", entry.text)
     return document

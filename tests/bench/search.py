@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import random
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from chancery.retrieval.domain.entries import Entry, Pin, RevisionRef
 from chancery.retrieval.handlers.following import Following
 from chancery.retrieval.handlers.loading import Loading
 from chancery.retrieval.handlers.searching import Searching
+from chancery.runtime.process import GARBAGE_THRESHOLDS
 from chancery.store.local_blobs import LocalBlobs
 from chancery.testkit.postgres import running_postgres
 from chancery.testkit.servers import ServerSettings
@@ -98,6 +100,7 @@ def main(arguments: Sequence[str]) -> int:
     named = " ".join(map(str, sizes))
     command = f"python -m tests.bench.search --sizes {named} --queries {queries}"
     told = about(command, "18")
+    gc.set_threshold(*GARBAGE_THRESHOLDS)  # As in the service, for all three alike.
     with tempfile.TemporaryDirectory(prefix="chancery-bench-") as temporary:
         folder = Path(temporary) / "postgres"
         folder.mkdir()

@@ -39,9 +39,7 @@ class Shelf:
     def ask(self, question: str, names: Collection[str]) -> Question:
         """Return `question` as execution gets it: with the words counted in these books."""
         pins = [self.books[name].pin.number for name in names]
-        counts, total = self.indexes.statistics(
-            TENANT, counted_terms(question), pins, language="en"
-        )
+        counts, total = self.indexes.statistics(TENANT, counted_terms(question), pins)
         return Question(question, "en", Bounds(), Statistics(counts, total))
 
     def gather(self, question: str, names: Collection[str]) -> tuple[Passage, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
+from tantivy import Document, Index, SchemaBuilder
 
 from chancery.kernel.errors import Unavailable
 from chancery.retrieval.adapters.checkpoint import FORMAT
+from chancery.retrieval.adapters.documents import POSITION
 from chancery.retrieval.adapters.folders import IndexFolders
 from chancery.retrieval.adapters.tenant_indexes import TenantIndexes
 from chancery.retrieval.domain.entries import Pin
@@ -183,6 +186,40 @@ async def test_an_index_of_another_format_is_searched_until_a_new_one_takes_its_
 
     assert (meanwhile, outdated) == ({pin.number}, True)
     assert not folders.checkpoint(folders.live).is_outdated()
+
+
+async def test_an_index_with_other_fields_is_built_again_and_holds_nothing_until_then(
+    tmp_path: Path, folders: IndexFolders
+) -> None:
+    world = World(tmp_path)
+    pin = await world.document("a", "service reviews")
+    first = keeping(world, folders)
+    async with running(first):
+        await eventually(lambda: first.following.position == 1)
+    shutil.rmtree(folders.live / TENANT)
+    _index_of_other_fields(folders.live / TENANT)
+
+    kept = keeping(world, folders)
+    before = found(kept, pin)
+    async with running(kept):
+        await eventually(lambda: kept.following.reason is None)
+
+    assert before == set()
+    assert found(kept, pin) == {pin.number}
+
+
+def _index_of_other_fields(folder: Path) -> None:
+    folder.mkdir()
+    builder = SchemaBuilder()
+    for name in ("kind", "revision", "pin", "start"):
+        builder.add_unsigned_field(name, indexed=True, fast=True)
+    writer = Index(builder.build(), path=str(folder)).writer(15_000_000, 1)
+    position = Document()
+    position.add_unsigned("kind", POSITION)
+    position.add_unsigned("start", 1)
+    writer.add_document(position)
+    writer.commit()
+    writer.wait_merging_threads()
 
 
 async def test_a_rebuild_that_fails_leaves_what_is_searched(

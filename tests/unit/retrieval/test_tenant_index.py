@@ -255,10 +255,10 @@ def test_words_are_counted_in_the_admitted_passages_alone(tmp_path: Path) -> Non
     _add(indexes, other, _passage("reviews of the budget"), position=2)
 
     terms = ("review", "budget", "nothing", "owner")
-    alone = indexes.statistics(_TENANT, terms, [mine.number], language="en")
-    both = indexes.statistics(_TENANT, terms, [mine.number, other.number], language="en")
+    alone = indexes.statistics(_TENANT, terms, [mine.number])
+    both = indexes.statistics(_TENANT, terms, [mine.number, other.number])
 
     assert alone == ((2, 0, 0, 1), 2)
     assert both == ((3, 1, 0, 1), 3)
-    assert indexes.statistics(_TENANT, terms, [], language="en") == ((0, 0, 0, 0), 0)
-    assert indexes.statistics("nobody", terms, [mine.number], language="en") == ((0, 0, 0, 0), 0)
+    assert indexes.statistics(_TENANT, terms, []) == ((0, 0, 0, 0), 0)
+    assert indexes.statistics("nobody", terms, [mine.number]) == ((0, 0, 0, 0), 0)

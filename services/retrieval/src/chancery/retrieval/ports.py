@@ -100,15 +100,18 @@ class SearchIndex(Protocol):
         *,
         kind: EntryKind,
         limit: int,
+        hidden: Collection[tuple[int, str]] = (),
     ) -> tuple[Hit, ...]:
         """Return the best entries among `pins` for the words of `question`, best first.
 
-        The question is data: no character in it is an operator.
+        The question is data: no character in it is an operator. Which entries are returned, and in
+        what order, depends on nothing outside `pins`, nor on the entries that are `hidden` by pin
+        and name.
         """
         ...
 
     def statistics(
-        self, tenant: str, terms: Sequence[str], pins: Collection[int], *, language: str
+        self, tenant: str, terms: Sequence[str], pins: Collection[int]
     ) -> tuple[tuple[int, ...], int]:
         """Return in how many passages of `pins` each term stands, and how many passages they have.
 

@@ -12,7 +12,7 @@ from chancery.events.envelope import Moment
 from chancery.kernel.errors import Unavailable
 from chancery.retrieval.domain.mark import Mark
 
-FORMAT = 3
+FORMAT = 4
 """Raise it whenever analyzers, passages or the index schema change: everything is built again."""
 
 

@@ -92,19 +92,22 @@ class TenantIndexes:
         *,
         kind: EntryKind,
         limit: int,
+        hidden: Collection[tuple[int, str]] = (),
     ) -> tuple[Hit, ...]:
         """Search; see `SearchIndex.search`."""
         known = self.opened.get(tenant)
-        return () if known is None else known.search(question, pins, kind=kind, limit=limit)
+        if known is None:
+            return ()
+        return known.search(question, pins, kind=kind, limit=limit, hidden=hidden)
 
     def statistics(
-        self, tenant: str, terms: Sequence[str], pins: Collection[int], *, language: str
+        self, tenant: str, terms: Sequence[str], pins: Collection[int]
     ) -> tuple[tuple[int, ...], int]:
         """Count; see `SearchIndex.statistics`."""
         known = self.opened.get(tenant)
         if known is None:
             return (0,) * len(terms), 0
-        return known.statistics(terms, pins, language)
+        return known.statistics(terms, pins)
 
     def confirmed(self, tenant: str, pins: Collection[int]) -> frozenset[int]:
         """Tell which pins are indexed; see `SearchIndex.confirmed`."""

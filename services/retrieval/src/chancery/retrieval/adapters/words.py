@@ -1,7 +1,7 @@
 """How text becomes search terms, for passages and questions alike.
 
 Words are split at everything that is no letter or digit, lower-cased, stripped of accents and
-stemmed, once as English and once as German, so that a question in either finds its word forms;
+stemmed, as English and what is left as German, so that a question in either finds its word forms;
 names and numbers pass both nearly unchanged. Kana and Han characters are words of their own.
 """
 
@@ -9,30 +9,37 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-_WORD_BYTES_MAX = 80
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+from chancery.evidence.terms import STOP_WORDS
+
+_WORD_BYTES_MAX: Final = 80
+_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 
 
-def _analyzer(language: str) -> TextAnalyzer:
-    return (
-        TextAnalyzerBuilder(Tokenizer.simple())
-        .filter(Filter.remove_long(_WORD_BYTES_MAX))
-        .filter(Filter.lowercase())
-        .filter(Filter.ascii_fold())
-        .filter(Filter.stemmer(language))
-        .build()
-    )
+class Word(NamedTuple):
+    """A word of a question: its term in the index, and as it was asked."""
+
+    term: str
+    asked: str
 
 
-ANALYZERS: Mapping[str, TextAnalyzer] = {
-    "english": _analyzer("english"),
-    "german": _analyzer("german"),
-}
-"""The text fields of the index, each with its analyzer."""
+def _words() -> TextAnalyzerBuilder:
+    builder = TextAnalyzerBuilder(Tokenizer.simple())
+    return builder.filter(Filter.remove_long(_WORD_BYTES_MAX)).filter(Filter.lowercase())
+
+
+def _stems() -> TextAnalyzer:
+    words = _words().filter(Filter.ascii_fold())
+    return words.filter(Filter.stemmer("english")).filter(Filter.stemmer("german")).build()
+
+
+STEMS: Final = _stems()
+"""The analyzer of the text field."""
+
+_UNSTEMMED: Final = _words().build()
 
 
 def prepare(text: str) -> str:
@@ -43,18 +50,17 @@ def prepare(text: str) -> str:
     return _UNSPACED.sub(lambda found: f" {found.group()} ", composed)
 
 
-def question_terms(question: str) -> tuple[tuple[str, str], ...]:
-    """Return the distinct (field, term) pairs of a question, in order."""
+def question_words(question: str) -> tuple[Word, ...]:
+    """Return the distinct words of a question in order; stop words only where it has no others."""
     prepared = prepare(question)
-    return tuple(
-        (field, term)
-        for field, analyzer in ANALYZERS.items()
-        for term in dict.fromkeys(analyzer.analyze(prepared))
-    )
+    found = [
+        Word(*each)
+        for each in zip(STEMS.analyze(prepared), _UNSTEMMED.analyze(prepared), strict=True)
+    ]
+    telling = [word for word in found if word.asked not in STOP_WORDS]
+    return tuple({word.term: word for word in telling or found}.values())
 
 
-def word_terms(word: str, language: str) -> tuple[tuple[str, str], ...]:
-    """Return the (field, term) pairs of one word, in the field of a question's language."""
-    field = "german" if language == "de" else "english"
-    found = ANALYZERS[field].analyze(prepare(word))
-    return tuple((field, term) for term in dict.fromkeys(found))
+def word_terms(word: str) -> tuple[str, ...]:
+    """Return the distinct terms in the index of one word, which may have several parts."""
+    return tuple(dict.fromkeys(STEMS.analyze(prepare(word))))

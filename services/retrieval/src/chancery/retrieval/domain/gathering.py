@@ -32,7 +32,7 @@ TERMS_MAX = 200
 """Distinct terms of a question that are counted at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Hit:
     """A found entry; `pin` is the number of its pin, `name` the measure's."""
 

@@ -87,16 +87,18 @@ class Gathering:
         documents = {number: pin for number, pin in pins.items() if pin.ref.kind != "dataset"}
         datasets = {number: pin for number, pin in pins.items() if pin.ref.kind == "dataset"}
         wanted: Mapping[EntryKind, Mapping[int, Pin]] = {"passage": documents, "measure": datasets}
-        index = self.following.index
+        hidden, index = hidden_measures(scope), self.following.index
+        keys = {pin.ref.key: number for number, pin in datasets.items()}
+        out = [(keys[key], name) for key, name in sorted(hidden) if key in keys]
         try:
             found = index.confirmed(tenant, pins)
             hits = {
-                kind: index.search(tenant, question, wanted[kind], kind=kind, limit=HITS_MAX)
+                kind: index.search(
+                    tenant, question, wanted[kind], kind=kind, limit=HITS_MAX, hidden=out
+                )
                 for kind in searched_kinds(data.mode)
             }
-            counts, total = index.statistics(
-                tenant, counted_terms(question), documents, language=data.language
-            )
+            counts, total = index.statistics(tenant, counted_terms(question), documents)
         except IndexBroken:
             self.following.report_broken(tenant)
             raise
@@ -105,7 +107,7 @@ class Gathering:
             generation=data.generation,
             lease=data.lease,
             passages=gather_passages(hits.get("passage", ()), documents, data.bounds.max_sources),
-            measures=gather_measures(hits.get("measure", ()), datasets, hidden_measures(scope)),
+            measures=gather_measures(hits.get("measure", ()), datasets, hidden),
             term_counts=counts,
             passages_total=total,
             index_position=position,

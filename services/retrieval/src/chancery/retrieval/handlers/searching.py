@@ -70,7 +70,7 @@ class Searching:
                 if hit.pin in keys
             ),
             index_position=position,
-            unconfirmed=tuple(sorted(keys[pin] for pin in pins if pin not in found)),
+            unconfirmed=tuple(sorted(keys[pin] for pin in keys.keys() - found)),
         )
 
 
