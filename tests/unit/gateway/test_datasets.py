@@ -137,8 +137,9 @@ async def test_a_misspelled_policy_is_refused_and_not_ignored(
         ({}, b"id\n2\n", 201, None),
         ({}, b"id\n22\n", 413, "append_too_large"),
         ({"media_type": "application/pdf"}, b"id\n2\n", 422, "append_not_csv"),
+        ({"media_type": "application/csv"}, b"id\n2\n", 201, None),
     ],
-    ids=["as long as it may be", "one byte longer", "not CSV"],
+    ids=["as long as it may be", "one byte longer", "not CSV", "CSV by its other name"],
 )
 async def test_what_cannot_be_appended_to_is_refused_by_its_code(
     monkeypatch: pytest.MonkeyPatch,

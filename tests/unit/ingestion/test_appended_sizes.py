@@ -53,6 +53,18 @@ async def test_a_table_that_is_too_long_already_is_refused_before_it_is_loaded(
 
 
 @pytest.mark.req("EV-9")
+@pytest.mark.parametrize("media_type", ["application/csv", "text/csv; charset=utf-8"])
+async def test_csv_by_its_other_names_is_appended_to_csv(media_type: str) -> None:
+    edge = await opened()
+    named = {**SNAPSHOT, "media_type": media_type}
+    more = {**named, "mode": "append", "text": "customer,cost\nbob,4\n"}
+    await edge.send(DatasetSubmitted.TYPE, DATASET, event_id="e1")
+    await edge.send(SnapshotSubmitted.TYPE, {**named, "text": CSV}, event_id="e2")
+
+    assert accepted(await edge.send(SnapshotSubmitted.TYPE, more, event_id="e3")).revision == 2
+
+
+@pytest.mark.req("EV-9")
 async def test_rows_are_appended_to_the_snapshot_that_came_in_between(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -11,8 +11,8 @@ from chancery.gateway.handlers.edge import Context
 from chancery.gateway.handlers.uploads import Arrived, Target, Upload, store_upload
 from chancery.kernel.errors import Conflict, NotFound, Rejected, TooLarge
 from chancery.tabular.csv import append_csv
+from chancery.tabular.formats import CSV_TYPES
 
-CSV_TYPE: Final = "text/csv"
 APPENDED_BYTES_MAX: Final = 64 * 1024 * 1024
 """How long a file may grow by being appended to; one upload is shorter."""
 
@@ -63,13 +63,13 @@ async def _append(
 
 
 def _check_base(base: queries.PinnedRevision) -> None:
-    if base.media_type != CSV_TYPE:
+    if base.media_type not in CSV_TYPES:
         raise _not_csv()
     _check_size(base.size_bytes)
 
 
 async def _joined(here: Context, base: queries.PinnedRevision, upload: Upload) -> Upload:
-    if upload.media_type != CSV_TYPE:
+    if upload.media_type not in CSV_TYPES:
         raise _not_csv()
     _check_size(base.size_bytes + len(upload.data))
     tenant = here.call.caller.tenant

@@ -15,11 +15,11 @@ from chancery.ingestion.domain.knowledge import UPLOAD_PERMISSION
 from chancery.ingestion.domain.outcomes import published_outcome
 from chancery.ingestion.domain.views import Settled
 from chancery.ingestion.errors import InvalidSubmission
+from chancery.tabular.formats import CSV_TYPES
 
 APPENDED_BYTES_MAX: Final = 64 * 1024 * 1024
 """How long a file may grow by being appended to."""
 
-CSV_TYPE: Final = "text/csv"
 _MODE: Final = "data.mode"
 
 
@@ -49,7 +49,7 @@ def continued(base: SnapshotBase, media_type: str, *, restore: bool) -> Base | N
         InvalidSubmission: with code `append_not_csv` or `append_too_large`.
         Withdrawn: the dataset is, unless it is to serve again.
     """
-    if media_type != CSV_TYPE or base.media_type not in {None, CSV_TYPE}:
+    if media_type not in CSV_TYPES or (base.media_type or media_type) not in CSV_TYPES:
         message = "only CSV is appended, and only to CSV; publish all rows as one file instead"
         raise InvalidSubmission(message, field=_MODE, code="append_not_csv")
     if base.is_withdrawn and not restore:
