@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from chancery.events import commands, queries
 from chancery.evidence.layout import Layout, PageLayout, SheetLayout
 from chancery.evidence.manifest import build_manifest
 from chancery.extract.media import DOCX, HTML, JPEG, PDF, PNG, XLSX
+from chancery.gateway.handlers.edge import TEXTS_MAX
 from chancery.kernel.canonical import Json, sha256_hex
+from chancery.store.blobs import Receiving
+from chancery.testkit.waiting import eventually
 from tests.unit.gateway.fakes import World
 
 SOURCE = "/v1/workspaces/w/sources/s"
@@ -133,3 +138,32 @@ async def test_a_passage_that_is_not_there_has_no_place(world: World) -> None:
     found = await _check(world, "fourth")
 
     assert (found["verdict"], found["page"], found["rectangles"]) == ("absent", None, None)
+
+
+async def test_no_more_texts_are_looked_into_at_a_time_than_memory_is_meant_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty checks of a large workbook took 800 MB; who sent more took all there was."""
+    await _publish(world, None)
+    now, peak, go_on = 0, 0, asyncio.Event()
+    get = type(world.blobs).get
+
+    async def watched(blobs: Receiving, tenant: str, sha256: str, *, limit: int) -> bytes:
+        nonlocal now, peak
+        now += 1
+        peak = max(peak, now)
+        await go_on.wait()
+        now -= 1
+        return await get(blobs, tenant, sha256, limit=limit)
+
+    monkeypatch.setattr(type(world.blobs), "get", watched)
+    async with world.client() as client, asyncio.TaskGroup() as group:
+        checks = [
+            group.create_task(client.post(f"{SOURCE}/revisions/1/check", json={"text": "third"}))
+            for _ in range(3 * TEXTS_MAX)
+        ]
+        await eventually(lambda: peak == TEXTS_MAX)
+        go_on.set()
+
+    assert peak == TEXTS_MAX
+    assert {each.result().json()["verdict"] for each in checks} == {"match"}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
 from pydantic import JsonValue
 
+from chancery.events.queries import Identity
 from chancery.gateway.domain import json_bodies
 from chancery.gateway.domain.json_bodies import VALUES_MAX, check_json
+from chancery.gateway.handlers import intake
+from chancery.gateway.handlers.intake import UNPROVEN_BYTES
 from chancery.kernel.canonical import canonical_bytes
 from chancery.kernel.errors import Rejected
 from tests.unit.gateway.fakes import World
@@ -68,3 +72,24 @@ async def test_of_very_many_misfits_the_first_are_told_a_misspelt_field_before_a
 
     assert told["field"] == "sorces"
     assert [each["field"] for each in told["errors"][1:]] == [f"sources.{n}" for n in range(19)]
+
+
+async def test_a_large_body_is_checked_beside_the_requests_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked: list[tuple[bool, bool]] = []
+
+    def noted(body: bytes) -> None:
+        is_large = len(body) > UNPROVEN_BYTES
+        checked.append((is_large, threading.current_thread() is threading.main_thread()))
+        check_json(body)
+
+    monkeypatch.setattr(intake, "check_json", noted)
+    world = World()
+    world.owners.answers["query.release.identity.v1"] = Identity.model_construct()
+    async with world.client() as client:
+        for size in (10, UNPROVEN_BYTES):
+            response = await client.post(SEARCH, json={"query": "pump", "other": "x" * size})
+            assert response.json()["field"] == "other"
+
+    assert checked == [(False, True), (True, False)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Semaphore
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
@@ -23,6 +24,9 @@ from chancery.store.blobs import Receiving
 
 Told = TypeVar("Told", bound=Message)
 
+TEXTS_MAX = 8
+"""Texts that are looked into at the same time, each of up to 64 MiB and with its places."""
+
 SUPERSEDED_HEADER = "Chancery-Superseded-By-Publication"
 
 PathId = Annotated[str, Path(pattern=ID_PATTERN, description="1 to 64 of A-Z a-z 0-9 _ -")]
@@ -40,6 +44,8 @@ class Edge:
     blobs: Receiving
     token_key: bytes
     room: Room = field(default_factory=Room)
+    texts: Semaphore = field(default_factory=lambda: Semaphore(TEXTS_MAX))
+    """A turn to look for something in a stored text, and to tell its place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ streams it to the blobs when it knows that the caller may publish.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -88,7 +89,7 @@ class Intake:
                 call = _call(scope, caller, key, digest.sha256())
                 if not limits.is_streamed:
                     body = await self._body(arrival, call, held)
-                    _check_body(headers, body, limits)
+                    await _checked_aside(headers, body, limits)
                     call = replace(call, request_sha256=digest.sha256())
                     receive = _replay(body, receive)
                     del body
@@ -206,6 +207,14 @@ def _call(scope: Scope, caller: Caller, key: str, sha256: str) -> Call:
 def _query(scope: Scope) -> bytes:
     found: bytes = scope.get("query_string", b"")
     return found
+
+
+async def _checked_aside(headers: Headers, body: bytes, limits: BodyLimits) -> None:
+    """Check a body, a large one beside the requests of others."""
+    if len(body) > UNPROVEN_BYTES:
+        await asyncio.to_thread(_check_body, headers, body, limits)
+    else:
+        _check_body(headers, body, limits)
 
 
 def _check_body(headers: Headers, body: bytes, limits: BodyLimits) -> None:

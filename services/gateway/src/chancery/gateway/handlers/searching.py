@@ -44,7 +44,7 @@ HIT_LAYOUT_BYTES_MAX = 16 * 1024 * 1024
 """Above this a hit tells its page only; checking the passage tells its lines or cells."""
 
 TEXTS_AT_ONCE = 4
-"""Texts of hits that are in memory at the same time."""
+"""Texts of the hits of one search that are in memory at the same time."""
 
 
 @router.post("/search")
@@ -104,7 +104,7 @@ async def _hits(
     turns = asyncio.Semaphore(TEXTS_AT_ONCE)
 
     async def replies(key: str) -> list[SearchHitReply] | None:
-        async with turns:
+        async with turns, here.edge.texts:
             return await _of_revision(here, revisions.get(key), [hits[n] for n in places[key]])
 
     found: dict[int, SearchHitReply] = {}

@@ -16,7 +16,7 @@ from chancery.gateway.domain.bodies import (
     SourceBody,
 )
 from chancery.gateway.domain.media import TEXT_TYPES
-from chancery.gateway.domain.passages import find_passage
+from chancery.gateway.domain.passages import Finding, find_passage
 from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, RevisionNumber
 from chancery.gateway.handlers.places import Places, places_of
 from chancery.gateway.handlers.uploads import Target, receive_upload
@@ -128,7 +128,8 @@ async def read_revision(
 @router.get("/{source}/revisions/{number}/text", response_class=Response)
 async def read_text(ws: PathId, source: PathId, number: RevisionNumber, here: Here) -> Response:
     """Return the canonical text of one revision."""
-    _, text = await _text(here, ws, source, number)
+    pinned = await _authorised(here, ws, source, number)
+    text = await _text_of(here, pinned)
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
@@ -146,14 +147,10 @@ async def check_passage(
     ws: PathId, source: PathId, number: RevisionNumber, body: CheckBody, here: Here
 ) -> CheckReply:
     """Say whether a passage stands in one revision, letter by letter."""
-    pinned, text = await _text(here, ws, source, number)
+    pinned = await _authorised(here, ws, source, number)
+    async with here.edge.texts:
+        found, places = await _found(here, pinned, body)
     assert pinned.extraction_sha256 is not None, "its text was read"
-    found = await asyncio.to_thread(
-        lambda: find_passage(text.decode(), body.text, body.start, body.end)
-    )
-    places = Places()
-    if found.start is not None and found.end is not None:
-        places = await places_of(here, pinned, found.start, found.end)
     return CheckReply(
         verdict=found.verdict,
         occurrences=found.occurrences,
@@ -166,6 +163,18 @@ async def check_passage(
     )
 
 
+async def _found(
+    here: Context, pinned: queries.PinnedRevision, body: CheckBody
+) -> tuple[Finding, Places]:
+    text = await _text_of(here, pinned)
+    found = await asyncio.to_thread(
+        lambda: find_passage(text.decode(), body.text, body.start, body.end)
+    )
+    if found.start is None or found.end is None:
+        return found, Places()
+    return found, await places_of(here, pinned, found.start, found.end)
+
+
 async def _authorised(
     here: Context, workspace_id: str, source_id: str, revision: int
 ) -> queries.PinnedRevision:
@@ -175,14 +184,10 @@ async def _authorised(
     return await here.query("release", "authorise", question, queries.PinnedRevision)
 
 
-async def _text(
-    here: Context, workspace_id: str, source_id: str, revision: int
-) -> tuple[queries.PinnedRevision, bytes]:
-    pinned = await _authorised(here, workspace_id, source_id, revision)
+async def _text_of(here: Context, pinned: queries.PinnedRevision) -> bytes:
     if pinned.extraction_sha256 is None:
         message = "the revision has no text yet; ask for its status"
         raise without_text(pinned, message)
-    data = await here.edge.blobs.get(
+    return await here.edge.blobs.get(
         here.call.caller.tenant, pinned.extraction_sha256, limit=TEXT_BYTES_MAX
     )
-    return pinned, data
