@@ -86,3 +86,31 @@ async def _cancelled(pool: WorkerPool) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(0.02):
             await asyncio.gather(*(pool.query("select 1", []) for _ in range(4)))
+
+
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize("deaths", [1, 2])
+async def test_a_file_is_converted_once_more_when_its_process_dies(deaths: int) -> None:
+    """What becomes of a file is recorded for good, so that one death must not decide it."""
+    data = b"id\n" + b"".join(b"%d\n" % n for n in range(400_000))
+    async with WorkerPool(concurrency=1) as pool, asyncio.TaskGroup() as group:
+        first = await eventually(lambda: pool.spare_pid)
+        outcome = group.create_task(_outcome(pool, data))
+        await eventually(lambda: _works(first), 20)
+        second = await eventually(lambda: pool.spare_pid)
+        for pid in (first, second)[:deaths]:
+            await eventually(lambda pid=pid: _works(pid), 20)
+            psutil.Process(pid).kill()
+
+    assert outcome.result() == (400_000 if deaths == 1 else ("sql_resources", "snapshot"))
+
+
+async def _outcome(pool: WorkerPool, data: bytes) -> int | tuple[str, str | None]:
+    try:
+        return (await pool.convert(data, {})).row_count
+    except Rejected as refused:
+        return refused.code, refused.field
+
+
+def _works(pid: int | None) -> bool:
+    return psutil.Process(pid).cpu_times().user > 0.2

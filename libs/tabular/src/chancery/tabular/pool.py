@@ -34,6 +34,7 @@ from chancery.tabular.jobs import (
 from chancery.tabular.labels import LabelText, declared_texts, label_texts
 from chancery.tabular.plan import Plan, plan
 from chancery.tabular.preview import Preview, PreviewForm, Result, preview_of
+from chancery.tabular.process import WorkerDied
 from chancery.tabular.schema import TableSchema
 from chancery.tabular.spares import Spares
 from chancery.tabular.statistics import read_statistics
@@ -209,6 +210,9 @@ class WorkerPool:
     ) -> Snapshot:
         """Return a CSV, Parquet or XLSX file as a snapshot.
 
+        When the process dies, it is done once more: what becomes of a file is told for good, and
+        one that the machine could not do for a moment would stay failed.
+
         Raises:
             Rejected: as `convert_csv`, `convert_parquet` and `convert_xlsx`;
                 `unsupported_media_type`; `sql_timeout` or `sql_resources` when it takes too much.
@@ -216,13 +220,20 @@ class WorkerPool:
         limits = self._limits
         job = convert_job(data, declared, limits, file_format=format_of(media_type))
         try:
-            frames = await self._exchange(job, limits.convert_s, limits.message_bytes_max)
+            frames = await self._converted(job)
         except Rejected as error:
             if error.field != "sql":
                 raise
             detail = "the file takes more time or memory than one may"
             raise Rejected(detail, field="snapshot", code=error.code) from error
         return read_snapshot(frames)
+
+    async def _converted(self, job: Sequence[bytes]) -> list[bytes]:
+        limits = self._limits
+        try:
+            return await self._exchange(job, limits.convert_s, limits.message_bytes_max)
+        except WorkerDied:
+            return await self._exchange(job, limits.convert_s, limits.message_bytes_max)
 
     async def _label_texts(
         self, planned: Plan, result: Result, tables: Sequence[Table | RowTable]

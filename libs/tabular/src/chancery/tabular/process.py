@@ -19,6 +19,12 @@ GRACE_S = 0.25
 """How long an interrupted worker may take to answer before it is killed."""
 
 
+class WorkerDied(Rejected):
+    """The process ended without a word: it needed more memory than it may, or was killed."""
+
+    code = "sql_resources"
+
+
 class WorkerProcess:
     """A started worker that waits for its only job; it inherits neither environment nor files."""
 
@@ -108,7 +114,9 @@ class WorkerProcess:
                 write_frames(self._job, frames)
             return read_frames(self._reply, bytes_max=reply_bytes_max)
         except (FrameBroken, OSError, ValueError) as error:
-            raise refusal("sql_timeout" if self._expired else "sql_resources") from error
+            if self._expired:
+                raise refusal("sql_timeout") from error
+            raise WorkerDied(TEXTS[WorkerDied.code], field="sql") from error
 
 
 def _daemon_timer(after_s: float, action: Callable[[], None]) -> threading.Timer:
