@@ -12,6 +12,8 @@ from tests.unit.gateway.fakes import World
 
 CANARY = "quagmire7741"
 SOURCE = "/v1/workspaces/w/sources/s"
+DATASET = "/v1/workspaces/w/datasets/d"
+LITERAL = "must be a text of at most 500 characters, a whole number, true or false"
 POST = "/v1/conversations/c/messages"
 FOREIGN = re.compile(r"String should|Input should|Field required|Value error|Extra inputs|pattern")
 
@@ -50,6 +52,15 @@ async def told(method: str, path: str, body: Mapping[str, object]) -> str:
          "bounds.max_duration_s: must be at most 600"),
         ("POST", POST, {"question": "q", "bounds": {"min_sources": CANARY}},
          "bounds.min_sources: must be a whole number"),
+        ("PUT", DATASET, {"title": "t", "row_filters": [
+            {"roles": ["reader"], "column": "c", "in": ["north", {CANARY: 1}, None]}]},
+         f"row_filters.0.allowed.1: {LITERAL}"),
+        ("PUT", DATASET, {"title": "t", "row_filters": [
+            {"roles": ["reader"], "column": "c", "in": [CANARY * 50]}]},
+         f"row_filters.0.allowed.0: {LITERAL}"),
+        ("PUT", DATASET, {"title": "t", "measures": [
+            {"name": "m", "aggregate": "sum", "column": "c", "where": {"region": []}}]},
+         f"measures.0.where.region: {LITERAL}"),
         ("POST", "/v1/credentials", {"principal": "p", "expires_at": CANARY},
          "expires_at: must be a moment as"),
         ("POST", "/v1/credentials", {"principal": "p", "expires_at": "2026-01-01T00:00:00"},

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
 from chancery.events.envelope import EventData, Exact, Id, Moment, Ordinal, Sha256
 from chancery.kernel.canonical import canonical_bytes
@@ -24,7 +33,18 @@ LINE_PATTERN = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 Title = Annotated[str, Field(min_length=1, max_length=300, pattern=LINE_PATTERN)]
 Grantee = Annotated[str, Field(pattern=r"^(group:)?[A-Za-z0-9_-]{1,64}$")]
 """A principal's id, or `group:` and a group's name."""
-Cell = Annotated[str, Field(max_length=500)] | Exact | bool
+
+
+def _literal(value: object, read: ValidatorFunctionWrapHandler) -> object:
+    """Read a literal; what is none is told once and at its own place, not for each of the types."""
+    try:
+        return read(value)
+    except ValidationError:
+        message = "must be a text of at most 500 characters, a whole number, true or false"
+        raise ValueError(message) from None
+
+
+Cell = Annotated[Annotated[str, Field(max_length=500)] | Exact | bool, WrapValidator(_literal)]
 """A literal that a row filter or a measure compares with; fractions are written as text."""
 ColumnName = Annotated[str, Field(min_length=1, max_length=64)]
 """The name of a column as the header of the file spells it."""
@@ -213,7 +233,7 @@ class RowFilter(_Part):
 
     roles: tuple[Role, ...] = Field(min_length=1, max_length=4)
     column: ColumnName
-    allowed: tuple[Cell, ...] = Field(max_length=1000)
+    allowed: Annotated[tuple[Cell, ...], FailFast()] = Field(max_length=1000)
 
 
 class Measure(_Part):

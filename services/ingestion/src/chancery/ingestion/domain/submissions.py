@@ -7,7 +7,7 @@ section 3.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
@@ -88,6 +88,9 @@ _SECONDS = slice(17, 19)
 _ID = TypeAdapter(Id)
 _BINARY_PREFIX = "ce-"
 _SUBJECT_TOKENS_MIN = 4
+ENTRIES_MAX = 1000
+"""As many as the values of a row filter may be; nothing else of a submission has more."""
+
 _FIELD_CHARACTERS_MAX = 200
 
 
@@ -192,6 +195,7 @@ def read_submission(letter: Letter, payload: bytes, headers: Mapping[str, str]) 
     if model is None:
         message = f"the type is none of {', '.join(sorted(_MODELS))}"
         raise InvalidSubmission(message, field="type", code="unknown_event_type")
+    _check_sizes(data)
     try:
         submitted = model.model_validate(data)
     except ValidationError as error:
@@ -199,6 +203,26 @@ def read_submission(letter: Letter, payload: bytes, headers: Mapping[str, str]) 
     body: dict[str, Json] = submitted.model_dump(mode="json")
     request_sha256 = canonical_hash({"type": found.type, "data": _compared(found.type, body)})
     return Submission(letter, _newest(found.type, body), request_sha256, found.traceparent)
+
+
+def _check_sizes(data: Json) -> None:
+    """Refuse more entries than anything may have, before an error is made of each wrong one.
+
+    Raises:
+        InvalidSubmission: naming where they stand.
+    """
+    pending: list[tuple[str, Json]] = [("data", data)]
+    while pending:
+        place, value = pending.pop()
+        inner = value.items() if isinstance(value, Mapping) else _numbered(value)
+        if len(inner) > ENTRIES_MAX:
+            message = f"{place}: must have at most {ENTRIES_MAX:,} entries"
+            raise InvalidSubmission(message, field=place)
+        pending += ((f"{place}.{name}"[:_FIELD_CHARACTERS_MAX], each) for name, each in inner)
+
+
+def _numbered(value: Json) -> Sequence[tuple[int, Json]]:
+    return list(enumerate(value)) if isinstance(value, list) else ()
 
 
 def _compared(type_name: str, body: Mapping[str, Json]) -> Mapping[str, Json]:
