@@ -2,9 +2,10 @@
 
 The engine is not asked how often a word stands in a passage (`domain.ranking` tells why), so each
 entry says it by itself: a Bloom filter (Bloom, 1970) of one hash, with the words that it holds
-twice or more, and those that it holds thrice or more. A word is told by its beginning, which most
-of its forms share. A bit that another word has set makes a passage look more to the point than it
-is: with some twenty of 512 set, by one word in twenty-five.
+twice or more, and those that it holds thrice or more; stop words, which are hardly ever searched,
+are not among them. A word is told by its beginning, which most of its forms share. A bit that
+another word has set makes a passage look more to the point than it is: with some ten of 512 set,
+by one word in fifty.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 from zlib import crc32
+
+from chancery.evidence.terms import STOP_WORDS
 
 COLUMNS: Final = 8
 """How many numbers of 64 bits a filter is."""
@@ -41,7 +44,7 @@ def repeated(text: str) -> tuple[int, ...]:
     """Return the filter of a passage, `COLUMNS` numbers."""
     found = [0] * COLUMNS
     for beginning, count in Counter(_beginnings(text)).items():
-        if count > 1:
+        if count > 1 and beginning not in STOP_WORDS:
             column, *bits = _place(beginning)
             found[column] |= sum(bits[: count - 1])
     return tuple(found)
