@@ -103,3 +103,15 @@ def test_days_alone_are_moments_where_a_timestamp_is_declared() -> None:
     for declared, duckdb_type in ((None, "DATE"), ("timestamp", "TIMESTAMP"), ("date", "DATE")):
         snapshot = convert_xlsx(workbook(sheet), {"at": ColumnDeclaration(declared)})
         assert [each.duckdb_type for each in snapshot.columns] == [duckdb_type]
+
+
+@pytest.mark.req("CR-21")
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1e23, "1" + "0" * 23), (-1e23, "-1" + "0" * 23), (5.0, "5"), (-0.0, "0"), (0.1, "0.1"),
+        (1234567890123456.0, "1234567890123456"), (1e-7, "0.0000001"), (2**53, "9007199254740992"),
+    ],
+)  # fmt: skip
+def test_a_number_has_the_fewest_digits_that_read_back_the_same(number: float, text: str) -> None:
+    assert read_workbook(workbook([["a"], [number]])).rows == [[text]]

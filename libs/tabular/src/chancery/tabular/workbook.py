@@ -186,9 +186,8 @@ def _text(cell: Cell, *, is_moment: bool = False) -> str:
 def _number(value: float) -> str:
     if value == 0:
         return "0"
-    if value.is_integer():
-        return str(int(value))
-    return f"{Decimal(repr(value)):f}"
+    shortest = Decimal(repr(value))
+    return f"{shortest.to_integral_value() if value.is_integer() else shortest:f}"
 
 
 def _too_large(what: str, code: str) -> TooLarge:
