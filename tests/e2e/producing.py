@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from typing import Any, Final
 
 from nats.aio.client import Client
@@ -29,27 +28,6 @@ async def invited(system: System, principal: str) -> Invitation:
     return await add_producer(
         folder / "nats", run=folder / "run", tenant=TENANT, principal=principal
     )
-
-
-@asynccontextmanager
-async def producer(invitation: Invitation) -> AsyncGenerator[Client]:
-    """Yield a producer's connection; what it may not do fails without a word here."""
-    refused: list[str] = []
-
-    async def note(error: Exception) -> None:
-        refused.append(str(error))
-
-    client = Client()
-    try:
-        await client.connect(
-            invitation.url,
-            inbox_prefix=invitation.inbox_prefix.encode(),
-            error_cb=note,
-            allow_reconnect=False,
-        )
-        yield client
-    finally:
-        await client.close()
 
 
 async def submitted(

@@ -12,8 +12,9 @@ from chancery.events.intake import (
     IntakeAccepted,
     IntakeRejected,
 )
+from chancery.testkit.producers import producer
 from chancery.testkit.waiting import eventually
-from tests.e2e.producing import invited, producer, submitted
+from tests.e2e.producing import invited, submitted
 from tests.e2e.running import System
 from tests.e2e.test_private_files import SENTENCE, TEXT, asked, files
 from tests.e2e.world import World, send

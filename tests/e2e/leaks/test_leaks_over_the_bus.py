@@ -32,12 +32,13 @@ from chancery.events.intake import (
 )
 from chancery.events.topology import intake_subject, outcome_subject
 from chancery.kernel.canonical import sha256_hex
+from chancery.testkit.producers import producer
 from chancery.testkit.waiting import eventually
 from tests.e2e.leaks.attempts import Ids, Sent
 from tests.e2e.leaks.building import invite
 from tests.e2e.leaks.people import Person, Scene
 from tests.e2e.leaks.trying import marks_in, send
-from tests.e2e.producing import TENANT, invited, producer, submitted
+from tests.e2e.producing import TENANT, invited, submitted
 from tests.e2e.running import System
 
 NO_HASH = {"content_sha256": "0" * 64}

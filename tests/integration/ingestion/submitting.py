@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from nats.aio.client import Client
@@ -12,7 +11,6 @@ from nats.aio.client import Client
 from chancery.bus.accounts import SERVICE_API_PREFIX
 from chancery.bus.connection import connect
 from chancery.bus.load import read_subject
-from chancery.embedded.producers import Invitation
 from chancery.events.topology import (
     OUTCOMES,
     STREAMS,
@@ -25,24 +23,6 @@ from chancery.testkit.waiting import eventually
 TENANT = "default"
 ASKED = f"{SERVICE_API_PREFIX}.DIRECT.GET.{OUTCOMES}"
 """Before a subject: the request for the newest outcome there."""
-
-
-@asynccontextmanager
-async def client_of(invitation: Invitation, errors: list[str]) -> AsyncGenerator[Client]:
-    async def note(error: Exception) -> None:
-        errors.append(str(error))
-
-    client = Client()
-    try:
-        await client.connect(
-            invitation.url,
-            inbox_prefix=invitation.inbox_prefix.encode(),
-            error_cb=note,
-            allow_reconnect=False,
-        )
-        yield client
-    finally:
-        await client.close()
 
 
 def event_of(event_id: str, type_: str, data: Mapping[str, object]) -> dict[str, Any]:

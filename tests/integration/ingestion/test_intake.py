@@ -35,10 +35,10 @@ from chancery.events.topology import (
 from chancery.kernel.canonical import sha256_hex
 from chancery.store.blobs import open_blobs, upload_place
 from chancery.testkit.nats import NatsAccess
+from chancery.testkit.producers import producer
 from chancery.testkit.waiting import WITHIN_S, eventually
 from tests.integration.ingestion.submitting import (
     TENANT,
-    client_of,
     event_of,
     outcome,
     submit,
@@ -66,7 +66,7 @@ async def test_a_service_submits_with_its_own_user_and_reads_what_became_of_it(
     desk: Invitation, nats_access: NatsAccess, tmp_path: Path
 ) -> None:
     errors: list[str] = []
-    async with client_of(desk, errors) as client:
+    async with producer(desk, errors) as client:
         heard: list[str] = []
 
         async def hear(message: Any) -> None:
@@ -126,7 +126,7 @@ async def test_a_service_submits_a_dataset_and_an_item_to_their_end(
         event_of("k7", SnapshotSubmitted.TYPE, {**csv, "text": more, "mode": "append"}),
         event_of("k8", ResourceWithdrawalSubmitted.TYPE, {"workspace_id": "ws", **ITEM}),
     ]
-    async with client_of(desk, []) as client, connect(nats_access.url, name="tests") as admin:
+    async with producer(desk) as client, connect(nats_access.url, name="tests") as admin:
         for event in sent:
             await submit(client, event)
         told = {event["id"]: (await outcome(client, event["id"]))["data"] for event in sent}
@@ -183,7 +183,7 @@ async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
     foreign = foreign_subjects()
     async with (
         connect(nats_access.url, name="tests") as admin,
-        client_of(desk, errors) as client,
+        producer(desk, errors) as client,
     ):
         before = {each.name: (await last_sequence(admin, each.name)).last for each in STREAMS}
         for subject in foreign:
@@ -218,7 +218,7 @@ async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
 async def test_another_workspace_or_tenant_is_a_visible_rejection(
     desk: Invitation, nats_access: NatsAccess
 ) -> None:
-    async with client_of(desk, []) as client, connect(nats_access.url, name="tests") as admin:
+    async with producer(desk) as client, connect(nats_access.url, name="tests") as admin:
         before = (await last_sequence(admin, AUTHORITY)).last
         await submit(client, source_event("w1", workspace_id="elsewhere"))
         await submit(client, {**source_event("w2"), "tenant": "other"})
@@ -234,7 +234,7 @@ async def test_another_workspace_or_tenant_is_a_visible_rejection(
 async def test_a_date_that_is_no_day_of_the_calendar_is_refused(
     desk: Invitation, nats_access: NatsAccess
 ) -> None:
-    async with client_of(desk, []) as client, connect(nats_access.url, name="tests") as admin:
+    async with producer(desk) as client, connect(nats_access.url, name="tests") as admin:
         before = (await last_sequence(admin, AUTHORITY)).last
         for number, day in enumerate(
             ("202\N{FULLWIDTH DIGIT FOUR}-01-01", "2024-02-31", "0000-00-00")
@@ -254,7 +254,7 @@ async def test_a_date_that_is_no_day_of_the_calendar_is_refused(
 async def test_a_submission_sent_again_is_applied_once(
     desk: Invitation, nats_access: NatsAccess
 ) -> None:
-    async with client_of(desk, []) as client, connect(nats_access.url, name="tests") as admin:
+    async with producer(desk) as client, connect(nats_access.url, name="tests") as admin:
         await submit(client, source_event("r1"))
         first = await outcome(client, "r1")
         position = (await last_sequence(admin, AUTHORITY)).last
@@ -271,10 +271,10 @@ async def test_adding_a_producer_again_ends_the_login_before(
 ) -> None:
     again = await add_producer(nats_folder, run=nats_folder, tenant=TENANT, principal="desk")
 
-    async with client_of(again, []) as client:
+    async with producer(again) as client:
         assert client.is_connected
     with pytest.raises(nats.errors.Error, match="Authorization"):
-        async with asyncio.timeout(WITHIN_S), client_of(desk, []):
+        async with asyncio.timeout(WITHIN_S), producer(desk):
             pass
     assert desk.url not in repr(desk)
     assert (nats_folder / "users.json").stat().st_mode & 0o777 == 0o600

@@ -27,8 +27,9 @@ from chancery.ingestion.domain.submissions import Letter, letter_of, read_submis
 from chancery.ingestion.domain.verdicts import accepted, rejected_for
 from chancery.kernel.clock import SystemClock
 from chancery.testkit.nats import NatsAccess
+from chancery.testkit.producers import producer
 from chancery.testkit.waiting import eventually
-from tests.integration.ingestion.submitting import TENANT, client_of, event_of, outcome, submit
+from tests.integration.ingestion.submitting import TENANT, event_of, outcome, submit
 
 pytestmark = pytest.mark.integration
 
@@ -115,7 +116,7 @@ async def test_a_repetition_whose_acceptance_was_pushed_out_is_known_by_the_log(
     desk: Invitation, nats_access: NatsAccess
 ) -> None:
     broken = event_of("e1", SourceSubmitted.TYPE, {**SOURCE, "title": 7})
-    async with client_of(desk, []) as client, connect(nats_access.url, name="tests") as admin:
+    async with producer(desk) as client, connect(nats_access.url, name="tests") as admin:
         await submit(client, event_of("e1", SourceSubmitted.TYPE, SOURCE))
         first = await outcome(client, "e1")
         position = (await last_sequence(admin, AUTHORITY)).last
@@ -138,7 +139,7 @@ async def test_a_repetition_whose_acceptance_was_pushed_out_is_known_by_the_log(
 async def test_two_producers_use_the_same_id_and_neither_touches_the_other_s_outcome(
     desk: Invitation, clerk: Invitation
 ) -> None:
-    async with client_of(desk, []) as client, client_of(clerk, []) as other:
+    async with producer(desk) as client, producer(clerk) as other:
         mine = await submit(client, event_of("e1", SourceSubmitted.TYPE, SOURCE))
         first = await outcome(client, "e1", of=mine)
         theirs = await submit(
@@ -157,7 +158,7 @@ async def test_two_producers_use_the_same_id_and_neither_touches_the_other_s_out
 async def test_a_message_without_a_readable_id_is_told_under_its_sequence_to_its_sender(
     desk: Invitation,
 ) -> None:
-    async with client_of(desk, []) as client:
+    async with producer(desk) as client:
         reply = await client.request(intake_subject(TENANT, "desk", "x"), b"no JSON", timeout=5)
         sequence = json.loads(reply.data)["seq"]
         told = await outcome(client, f"sequence-{sequence}")
@@ -169,7 +170,7 @@ async def test_a_message_without_a_readable_id_is_told_under_its_sequence_to_its
 async def test_two_producers_under_one_message_id_are_both_told(
     desk: Invitation, clerk: Invitation
 ) -> None:
-    async with client_of(desk, []) as client, client_of(clerk, []) as other:
+    async with producer(desk) as client, producer(clerk) as other:
         assert not await swallowed(client, "desk", "s1")
         # Within the window, which is the least that the server has, the second one is not stored.
         assert await eventually(lambda: stored(other, "clerk", "s2"), within_s=20)

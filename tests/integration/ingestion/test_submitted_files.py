@@ -35,11 +35,11 @@ from chancery.events.topology import (
 from chancery.kernel.canonical import sha256_hex
 from chancery.store.blobs import Blobs, open_blobs, upload_place
 from chancery.testkit.nats import NatsAccess
+from chancery.testkit.producers import producer
 from chancery.testkit.waiting import eventually
 from tests.integration.ingestion.submitting import (
     ASKED,
     TENANT,
-    client_of,
     event_of,
     outcome,
     submit,
@@ -90,7 +90,7 @@ async def test_a_service_keeps_and_deletes_a_file_of_its_own_in_both_modes(
     foreign = await blobs.put_run(TENANT, upload_place("admin"), b"%PDF-1.4 text %%EOF")
     by_hash = {"media_type": "image/png", "content_sha256": uploaded}
     stolen = {"media_type": "application/pdf", "content_sha256": foreign}
-    async with client_of(desk, []) as client:
+    async with producer(desk) as client:
         await Connection(client).subscribe(outcome_subject(TENANT, "desk", "*"), hear)
         await submit(client, event_of("f1", FileSubmitted.TYPE, FILE))
         await submit_binary(client, event_of("f2", FileSubmitted.TYPE, by_hash))
@@ -122,7 +122,7 @@ async def test_a_service_keeps_and_deletes_a_file_of_its_own_in_both_modes(
 async def test_a_file_that_is_submitted_again_is_one_file(
     desk: Invitation, nats_access: NatsAccess
 ) -> None:
-    async with client_of(desk, []) as client, connect(nats_access.url, name="tests") as admin:
+    async with producer(desk) as client, connect(nats_access.url, name="tests") as admin:
         await submit(client, event_of("r1", FileSubmitted.TYPE, FILE))
         first = await outcome(client, "r1")
         position = (await last_sequence(admin, AUTHORITY)).last
@@ -143,7 +143,7 @@ async def test_bytes_that_are_uploaded_again_serve_a_second_submission(
 ) -> None:
     blobs, place = open_blobs((tmp_path / "blobs").as_uri()), upload_place("desk")
     numbers, content = range(6), b"%PDF-1.4 text %%EOF"
-    async with client_of(desk, []) as client:
+    async with producer(desk) as client:
         for number in numbers:
             sha256 = await blobs.put_run(TENANT, place, content)
             named = {"media_type": "application/pdf", "content_sha256": sha256}
@@ -179,7 +179,7 @@ async def test_another_producer_is_told_of_a_file_or_a_private_source_as_of_none
     async def find(message: Msg) -> None:
         found.append(message.data.decode())
 
-    async with client_of(desk, []) as client, client_of(clerk, []) as other:
+    async with producer(desk) as client, producer(clerk) as other:
         bus = Connection(other)
         own = outcome_subject(TENANT, "desk", "*")
         for pattern in (own, outcome_subject(TENANT, "*", "*"), ">"):
