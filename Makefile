@@ -12,6 +12,9 @@ PACKAGES := $(sort $(wildcard libs/*/pyproject.toml services/*/pyproject.toml))
 # The long files first: a short one is left to the worker that is done before the other.
 TESTED := $(wildcard $(addprefix tests/,e2e integration contract tidy unit))
 
+# The tests start hundreds of processes: without compiled files each compiles all that it loads.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup demo up test chaos bench quality leaks check lint fmt types imports contracts \
