@@ -254,11 +254,12 @@ async def recovers(stage: Stage) -> None:
 
 
 async def check(stage: Stage, name: str) -> None:
-    """Ask and seal under one fault, then see that all goes on."""
+    """Ask and seal at once under one fault, then see that all goes on."""
     admitted, source = stage.waiting.pop()
     async with FAULTS[name](stage):
-        outcomes = await told_all(stage)
-        sealing_s = await seal_fails(stage, admitted, source)
+        outcomes, sealing_s = await asyncio.gather(
+            told_all(stage), seal_fails(stage, admitted, source)
+        )
     assert {each.outcome for each in outcomes} == {"unavailable"}, (name, outcomes)
     assert max(each.seconds for each in outcomes) < DEADLINE_S, (name, outcomes)
     assert sealing_s < SEAL_DEADLINE_S, name
