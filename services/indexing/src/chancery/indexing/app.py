@@ -24,6 +24,7 @@ from chancery.indexing.adapters.slow_queue import PostgresSlowQueue
 from chancery.indexing.adapters.streams import StreamAuthority, StreamIndex
 from chancery.indexing.adapters.wishes import PostgresWishes
 from chancery.indexing.domain.history import ResourceRef
+from chancery.indexing.handlers.briefly import AT_ONCE, Briefly
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
@@ -78,9 +79,15 @@ def resource_of(event: Event, subject: str) -> ResourceRef:
 
 
 def create_worker(
-    connection: Connection, pool: Pool, blobs: Blobs, reader: DocumentReader, converter: Converter
+    connection: Connection,
+    pool: Pool,
+    blobs: Blobs,
+    reader: DocumentReader,
+    converter: Converter,
+    *,
+    at_once: int = AT_ONCE,
 ) -> Worker:
-    """Return the worker over these resources."""
+    """Return the worker over these resources; `at_once` documents for parsers are in hand."""
     announcer = Announcer(
         PostgresLedger(pool), StreamAuthority(connection), StreamIndex(connection), SystemClock()
     )
@@ -89,7 +96,7 @@ def create_worker(
     refreshing = Refreshing(PostgresWishes(pool), announcements, extraction)
     slowly = Slowly(PostgresSlowQueue(pool), announcements, extraction)
     recovering = Recovering(PostgresLostForms(pool), announcements, extraction, slowly)
-    publications = Publications(announcements, extraction, slowly)
+    publications = Publications(announcements, extraction, slowly, Briefly(at_once))
     return Worker(publications, refreshing, slowly, recovering)
 
 
@@ -114,7 +121,14 @@ async def serve(settings: IndexingSettings) -> None:
             )
         )
         converter = await stack.enter_async_context(WorkerPool(concurrency=settings.conversions))
-        worker = create_worker(opened.connection, pool, open_blobs(blobs_url), reader, converter)
+        worker = create_worker(
+            opened.connection,
+            pool,
+            open_blobs(blobs_url),
+            reader,
+            converter,
+            at_once=2 * settings.extractions,
+        )
         service.worker(
             consumer(INDEXING_PUBLICATIONS),
             worker.handle,

@@ -13,7 +13,7 @@ from chancery.authority.states import DatasetState, ItemState
 from chancery.evidence.manifest import DatasetManifest, Manifest, build_manifest
 from chancery.extract.extraction import Extraction as ReadDocument
 from chancery.extract.items import view_of
-from chancery.extract.media import RAW_TYPES, bare
+from chancery.extract.media import PARSED_TYPES, RAW_TYPES, bare
 from chancery.extract.refusals import TakesLong
 from chancery.indexing.domain.cards import build_cards, check_policy
 from chancery.indexing.domain.history import History, Publication, ResourceRef
@@ -80,6 +80,10 @@ class Extraction:
         if ref.kind not in {"source", "file"} or publication.size_bytes > SHORT_CHARACTERS:
             return False
         return bare(publication.media_type) in RAW_TYPES
+
+    def is_parsed(self, ref: ResourceRef, publication: Publication) -> bool:
+        """Tell whether a parser reads it, which may take long."""
+        return ref.kind in {"source", "file"} and bare(publication.media_type) in PARSED_TYPES
 
     async def lack(self, form: Form) -> Lack | None:
         """Return what of a canonical form is not in the blob store: it, its layout, or nothing."""

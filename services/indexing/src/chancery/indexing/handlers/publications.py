@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from chancery.events import authority, authority_knowledge
 from chancery.events.authority import RevisionPublished, SnapshotPublished, SourceDeclared
@@ -13,6 +13,7 @@ from chancery.extract.refusals import TakesLong
 from chancery.indexing.domain.history import TRIGGERS, History, ResourceRef, publication_of
 from chancery.indexing.domain.standing import Extracted, Outcome, Revision
 from chancery.indexing.domain.wishes import SlowRevision
+from chancery.indexing.handlers.briefly import Briefly, Who
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Asking, Cause, Progress
@@ -38,6 +39,7 @@ class Publications:
     announcements: Announcements
     extraction: Extraction
     slowly: Slowly
+    briefly: Briefly = field(default_factory=Briefly)
 
     async def handle(self, ref: ResourceRef, event: Event) -> None:
         """Bring the index state of `ref` up to its log; a second delivery changes nothing.
@@ -54,24 +56,31 @@ class Publications:
             waiting = _own_work(event.data, progress)
             if not waiting:
                 return
-            found = await self._extracted(ref, progress.history, waiting)
+            who = (ref.tenant, event.envelope.actor)
+            found = await self._extracted(ref, progress.history, waiting, who)
             if not found:
                 return
         message = f"{ref.kind} {ref.key!r} changes faster than it can be extracted"
         raise Conflict(message, code="changing_too_fast")
 
     async def _extracted(
-        self, ref: ResourceRef, history: History, waiting: Sequence[Revision]
+        self, ref: ResourceRef, history: History, waiting: Sequence[Revision], who: Who
     ) -> Mapping[int, Outcome]:
         """Return what came of those that take no longer than others should wait."""
         found: dict[int, Outcome] = {}
         for one in waiting:
             number = one.publication.revision
             try:
-                found[number] = await self.extraction.run(ref, history, one, is_brief=True)
+                found[number] = await self._read(ref, history, one, who)
             except TakesLong:
                 await self.slowly.record(SlowRevision(ref, number))
         return found
+
+    async def _read(self, ref: ResourceRef, history: History, one: Revision, who: Who) -> Outcome:
+        if not self.extraction.is_parsed(ref, one.publication):
+            return await self.extraction.run(ref, history, one, is_brief=True)
+        async with self.briefly.turn(who):
+            return await self.extraction.run(ref, history, one, is_brief=True)
 
     async def _found_at_once(self, ref: ResourceRef, data: EventData) -> Mapping[int, Outcome]:
         """Return the canonical form of a text that was published, before anything is said of it.
