@@ -55,12 +55,17 @@ async def test_conversion_in_a_process_is_conversion_here(
     assert wide.value.code == "csv_too_many_columns"
 
 
-async def test_a_file_that_takes_too_long_is_no_fault_of_a_statement(snapshot: Snapshot) -> None:
+@pytest.mark.parametrize(
+    "bound", [Limits(convert_s=0.0), Limits(convert_cpu_s=0.0)], ids=["in all", "of the processor"]
+)
+async def test_a_file_that_takes_too_long_is_no_fault_of_a_statement(
+    snapshot: Snapshot, bound: Limits
+) -> None:
     declared = {"weight": ColumnDeclaration("double")}
 
-    async with WorkerPool(Limits(convert_s=0.0)) as hasty:
+    async with WorkerPool(bound) as hasty:
         with pytest.raises(Rejected) as refused:
-            await hasty.convert(CSV + b"1,2,3.5\n" * 100_000, declared)
+            await hasty.convert(CSV + b"1,2,3.5\n" * 900_000, declared)
     async with WorkerPool() as usual:
         assert await usual.convert(CSV, declared) == snapshot
 

@@ -80,7 +80,7 @@ def _check_names(engine: Engine, source: str, described: Sequence[str]) -> None:
     The engine renames the second of two like names (`pay_1`): a policy that hides `pay` would show
     it.
     """
-    schema = source.replace("read_parquet", "parquet_schema", 1)
+    schema = source.replace("read_parquet(", "parquet_schema(", 1)
     rows = engine.batches(f"SELECT name, coalesce(num_children, 0) FROM {schema}")  # noqa: S608
     names, nested = list[str](), 0
     for name, children in islice(chain.from_iterable(rows), 1, None):

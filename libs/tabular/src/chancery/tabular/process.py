@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import threading
 from collections.abc import Callable, Sequence
 
@@ -72,8 +73,8 @@ class WorkerProcess:
         To tear a database down takes longer than a small query, and nobody has to wait for it.
 
         Raises:
-            Rejected: with the worker's code; `sql_timeout` at the deadline, `sql_resources` when
-                the process died.
+            Rejected: with the worker's code; `sql_timeout` at the deadline, or when its processor
+                time is over, `sql_resources` when the process died.
         """
         timer = _daemon_timer(deadline_s, self.end)
         timer.start()
@@ -103,10 +104,12 @@ class WorkerProcess:
             with contextlib.suppress(OSError):
                 stream.close()
 
-    def _end_process(self) -> None:
-        if not self._ended.is_set():
-            self._ended.set()
-            NURSERY.end(self._pid, self._template)
+    def _end_process(self) -> int:
+        """Return the signal that ended it, 0 for none and when it was ended before."""
+        if self._ended.is_set():
+            return 0
+        self._ended.set()
+        return NURSERY.end(self._pid, self._template)
 
     def _talk(self, frames: Sequence[bytes], reply_bytes_max: int) -> list[bytes]:
         try:
@@ -114,7 +117,7 @@ class WorkerProcess:
                 write_frames(self._job, frames)
             return read_frames(self._reply, bytes_max=reply_bytes_max)
         except (FrameBroken, OSError, ValueError) as error:
-            if self._expired:
+            if self._expired or self._end_process() == signal.SIGXCPU:
                 raise refusal("sql_timeout") from error
             raise WorkerDied(TEXTS[WorkerDied.code], field="sql") from error
 

@@ -123,14 +123,18 @@ def _error(code: str, error: ChanceryError | None = None) -> bytes:
 def _limit_process(job: Mapping[str, Json]) -> None:
     """Bound memory and CPU even when the parent is gone; macOS ignores the address space."""
     _limit(resource.RLIMIT_AS, as_integer(job["address_space_bytes"]))
-    _limit(resource.RLIMIT_CPU, as_integer(job["deadline_ms"]) // 1000 + 2)
+    # Beyond the first bound comes a signal of its own, beyond the second one that tells nothing.
+    _limit(resource.RLIMIT_CPU, as_integer(job["deadline_ms"]) // 1000 + 2, kill_after=1)
 
 
-def _limit(which: int, wanted: int) -> None:
+def _limit(which: int, wanted: int, *, kill_after: int = 0) -> None:
     _, hard = resource.getrlimit(which)
-    bounded = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    bounded, last = (
+        each if hard == resource.RLIM_INFINITY else min(each, hard)
+        for each in (wanted, wanted + kill_after)
+    )
     try:
-        resource.setrlimit(which, (bounded, bounded))
+        resource.setrlimit(which, (bounded, last))
     except (ValueError, OSError):
         if sys.platform != "darwin":
             raise
