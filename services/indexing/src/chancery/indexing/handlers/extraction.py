@@ -26,6 +26,7 @@ from chancery.indexing.domain.standing import (
     has_same_rows,
     wanted_extractor,
 )
+from chancery.indexing.handlers.fairly import Fairly
 from chancery.indexing.handlers.room import Room
 from chancery.indexing.ports import Converter, DocumentReader
 from chancery.kernel.errors import Corrupt, Rejected
@@ -50,6 +51,7 @@ class Extraction:
     reader: DocumentReader
     converter: Converter
     room: Room = field(default_factory=Room)
+    conversions: Fairly = field(default_factory=Fairly)
 
     async def run(
         self, ref: ResourceRef, history: History, revision: Revision, *, is_brief: bool = False
@@ -195,12 +197,13 @@ class Extraction:
         return _Rows(manifest.extraction_sha256, columns, manifest.rows)
 
     async def _converted(self, ref: ResourceRef, history: History, revision: Revision) -> _Rows:
-        data = await self._content(ref, revision)
         types = history.declaration.column_types
         declared = {name: ColumnDeclaration(type=type_) for name, type_ in types.items()}
-        snapshot = await self.converter.convert(
-            data, declared, media_type=revision.publication.media_type
-        )
+        async with self.conversions.turn(ref.tenant):
+            data = await self._content(ref, revision)
+            snapshot = await self.converter.convert(
+                data, declared, media_type=revision.publication.media_type
+            )
         parquet_sha256 = await self.blobs.put(ref.tenant, snapshot.parquet)
         return _Rows(parquet_sha256, snapshot.columns, snapshot.row_count)
 

@@ -1,0 +1,102 @@
+"""Turns that tenants have one after the other, however much one of them has waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from chancery.indexing.handlers.fairly import Fairly
+from chancery.testkit.waiting import eventually
+
+
+async def order(fairly: Fairly, tenants: Sequence[str]) -> list[str]:
+    """Return in which order they get their turns, all of them waiting behind one that has it."""
+    served: list[str] = []
+    begun: list[str] = []
+
+    async def work(tenant: str) -> None:
+        begun.append(tenant)
+        async with fairly.turn(tenant):
+            served.append(tenant)
+
+    async with asyncio.TaskGroup() as group, fairly.turn("first"):
+        for tenant in tenants:
+            group.create_task(work(tenant))
+        await eventually(lambda: len(begun) == len(tenants))
+        assert served == []
+    return served
+
+
+async def test_a_tenant_with_much_waiting_keeps_no_other_waiting() -> None:
+    served = await order(Fairly(), ["a"] * 50 + ["b", "c", "b"])
+
+    assert served[:6] == ["a", "b", "c", "a", "b", "a"]
+    assert served.count("a") == 50
+
+
+async def test_one_tenant_alone_has_all_turns() -> None:
+    assert await order(Fairly(), ["a"] * 5) == ["a"] * 5
+    fairly = Fairly()
+    for _ in range(3):
+        async with fairly.turn("a"):
+            pass
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+async def test_no_more_than_so_many_have_a_turn_at_a_time(at_once: int) -> None:
+    fairly, now, peak = Fairly(at_once), 0, 0
+    all_in = asyncio.Barrier(at_once)
+
+    async def work(tenant: str) -> None:
+        nonlocal now, peak
+        async with fairly.turn(tenant):
+            now += 1
+            peak = max(peak, now)
+            await all_in.wait()
+            now -= 1
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(6 * at_once):
+            group.create_task(work(str(number % 2)))
+
+    assert peak == at_once
+
+
+@pytest.mark.parametrize("is_handed_over", [True, False])
+async def test_who_is_cut_off_while_waiting_keeps_no_turn(*, is_handed_over: bool) -> None:
+    fairly, begun = Fairly(), 0
+
+    async def work() -> None:
+        nonlocal begun
+        begun += 1
+        async with fairly.turn("a"):
+            pass
+
+    async with asyncio.TaskGroup() as group:
+        async with fairly.turn("first"):
+            waiting = group.create_task(work())
+            await eventually(lambda: begun == 1)
+            if not is_handed_over:
+                waiting.cancel()
+        if is_handed_over:
+            waiting.cancel()
+
+    assert waiting.cancelled()
+    async with asyncio.timeout(5), fairly.turn("b"):
+        pass
+
+
+async def test_a_turn_that_fails_is_handed_over() -> None:
+    fairly = Fairly()
+
+    async def fail() -> None:
+        async with fairly.turn("a"):
+            message = "broken"
+            raise ValueError(message)
+
+    with pytest.raises(ValueError, match="broken"):
+        await fail()
+    async with asyncio.timeout(5), fairly.turn("b"):
+        pass
