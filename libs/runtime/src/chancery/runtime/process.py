@@ -54,6 +54,7 @@ def run(application: Callable[[], Awaitable[None]]) -> int:
     """Run an application's coroutine to its end and return the exit code for how it ended."""
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
+    gc.enable()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_awaited(application))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+
+gc.disable()  # nothing of what is loaded is garbage; `start` enables it again
 
 from chancery.gateway.app import serve
 from chancery.gateway.settings import GatewaySettings

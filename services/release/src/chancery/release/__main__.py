@@ -5,9 +5,12 @@ With `fsck PENDING_S [deep]` it examines the installation, with `fsck run RUN` o
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Mapping
 from typing import Final
+
+gc.disable()  # nothing of what is loaded is garbage; `start` enables it again
 
 from chancery.kernel.canonical import Json, canonical_bytes
 from chancery.kernel.errors import ChanceryError

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+
+gc.disable()  # nothing of what is loaded is garbage; `start` enables it again
 
 from chancery.retrieval.app import serve
 from chancery.retrieval.settings import RetrievalSettings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -41,6 +42,9 @@ class WrongUsage(Rejected):
 @contextmanager
 def speaking(*, as_json: bool) -> Generator[None]:
     """Turn a known failure into one sentence and the exit code that stands for it."""
+    if not gc.isenabled():
+        gc.freeze()  # all is loaded by now, and stays
+        gc.enable()
     try:
         yield
     except BrokenPipeError:
