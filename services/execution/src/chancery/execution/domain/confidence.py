@@ -14,7 +14,7 @@ from chancery.execution.domain.asked import Asked
 from chancery.execution.domain.pages import Page
 from chancery.execution.domain.ranking import Ranked
 
-CONFIDENCE_MIN: Final = 0.29
+CONFIDENCE_MIN: Final = 0.3
 """Below it nothing is quoted."""
 
 _OWN: Final = 0.2
