@@ -367,3 +367,24 @@ async def test_a_measure_that_its_asker_may_not_know_of_is_not_found(tmp_path: P
         ["margin"],
         ["margin", "total"],
     ]
+
+
+@pytest.mark.req("CR-27")
+async def test_measures_out_of_sight_do_not_move_the_others(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    names = ("revenue", "margin", *(f"revenue {number}" for number in range(4)))
+    cards = [_TOTAL.model_copy(update={"name": name, "description": name}) for name in names]
+    entry = _entry(await world.dataset("orders", *cards))
+    async with _running(world) as service:
+        for generation, hidden in ((1, names[2:]), (2, ())):
+            event = await _admit(
+                world,
+                _Ask("revenue margin", "data", generation=generation),
+                entry.model_copy(update={"hidden_measures": hidden}),
+            )
+            await service.gathering.handle(event, attempt=1)
+
+    found = [event.data for event in world.gathered if isinstance(event.data, RunGathered)]
+    assert [one.name for one in found[0].measures] == ["revenue", "margin"]
+    # Where all are in sight, revenue is no rare word and the card of margin leads.
+    assert found[1].measures[0].name == "margin"
