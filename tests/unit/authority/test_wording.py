@@ -35,6 +35,7 @@ def test_a_readable_name_in_any_script_is_taken(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["", " ", "\u00a0", "\u200b", "\ufeff", "\U000e0041", "\u0301", REORDERING, "\u2066x",
+     "\u3164", "\u2800", "\u115f\u1160", "\uffa0 \u200b",
      "a\nb", "a\tb", "a\rb", "a\x00b", "a\x1bb", "a\x85b", "a\u2028b", "a\u2029b", "a\ud800b"],
 )  # fmt: skip
 def test_a_name_that_shows_nothing_or_forges_is_refused_by_field(name: str) -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chancery.extract.blank import is_blank
 from chancery.extract.extraction import extract
 from chancery.extract.media import DOCX, HTML, MARKDOWN, PDF, PLAIN, XLSX
 from chancery.extract.worker import parse
+from chancery.kernel.blank import is_blank
 from chancery.kernel.errors import Rejected
 from tests.unit.extract.files import HELVETICA, docx_file, lines, paragraph, pdf_file, xlsx_file
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chancery.extract import plain
-from chancery.extract.blank import is_blank
 from chancery.extract.extraction import EXTRACTOR, extract, extractor_of
 from chancery.extract.media import PARSED_TYPES, RAW_TYPES, XLSX
+from chancery.kernel.blank import is_blank
 from chancery.kernel.errors import Rejected
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00")).filter(

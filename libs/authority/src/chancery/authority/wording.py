@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
+from chancery.kernel.blank import is_blank
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import Rejected
 
@@ -53,7 +54,8 @@ def check_name(text: str, *, field: str) -> None:
     if not _BREAKS.isdisjoint(text):
         message = f"{field} must be one line"
         raise UnreadableText(message, field=field)
-    if not any(unicodedata.category(sign)[0] in _VISIBLE for sign in text):
+    has_sign = any(unicodedata.category(sign)[0] in _VISIBLE for sign in text)
+    if is_blank(text) or not has_sign:
         message = f"{field} must show at least one letter, digit or sign"
         raise UnreadableText(message, field=field)
 

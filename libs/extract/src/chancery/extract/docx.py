@@ -13,9 +13,9 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from chancery.extract.archive import Package, xml_parser
-from chancery.extract.blank import is_blank
 from chancery.extract.refusals import refusal
 from chancery.extract.word_styles import WORD, WordStyles, is_on
+from chancery.kernel.blank import is_blank
 
 _MATH: Final = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 _UNSEEN: Final = frozenset(("del", "moveFrom", "Fallback", "pPr", "sectPr"))

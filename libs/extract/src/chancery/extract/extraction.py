@@ -13,7 +13,6 @@ from functools import cache
 from importlib.metadata import version
 from typing import Final
 
-from chancery.extract.blank import is_blank
 from chancery.extract.media import (
     DOCX,
     HTML,
@@ -26,6 +25,7 @@ from chancery.extract.media import (
 )
 from chancery.extract.plain import PLAIN_TEXT, read_plain_text
 from chancery.extract.refusals import refusal
+from chancery.kernel.blank import is_blank
 
 EXTRACTOR: Final = PLAIN_TEXT
 """The identity of the extractor for Markdown and plain text."""

@@ -12,9 +12,9 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from chancery.extract.blank import is_blank
 from chancery.extract.plain import read_plain_text
 from chancery.extract.refusals import refusal
+from chancery.kernel.blank import is_blank
 
 _COLLAPSIBLE: Final = re.compile(r"[ \t\n\r\f]+")
 _UNSEEN_STYLE: Final = re.compile(

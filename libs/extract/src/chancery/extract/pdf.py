@@ -16,10 +16,10 @@ from typing import Final
 
 from chancery.evidence.layout import POINT_PARTS, Layout, Line, PageLayout
 from chancery.evidence.manifest import PAGES_MAX
-from chancery.extract.blank import is_blank
 from chancery.extract.limits import TEXT_CHARACTERS_MAX
 from chancery.extract.pdfium import Document, Page, PasswordNeeded, UnreadablePdf, open_pdf
 from chancery.extract.refusals import refusal
+from chancery.kernel.blank import is_blank
 
 PAGE_SEPARATOR: Final = "\n\n"
 PARAGRAPH_END: Final = "\n\n"

@@ -23,11 +23,11 @@ from python_calamine import (
 
 from chancery.evidence.layout import Cell, Layout, SheetLayout, ValueType
 from chancery.extract.archive import Package
-from chancery.extract.blank import is_blank
 from chancery.extract.limits import CELLS_MAX, TEXT_CHARACTERS_MAX
 from chancery.extract.refusals import refusal
 from chancery.extract.sheet_places import COLUMNS_MAX, place
 from chancery.extract.workbook_formats import WorkbookFormats
+from chancery.kernel.blank import is_blank
 
 _Value: TypeAlias = (
     int | float | str | bool | dt.time | dt.date | dt.datetime

@@ -10,7 +10,6 @@ from typing import Final
 
 from chancery.client.command.file_ids import readable, source_id
 from chancery.client.command.recognising import WRONG_MEDIA_TYPE, misnamed
-from chancery.extract.blank import is_blank
 from chancery.extract.encoding import misencoding
 from chancery.extract.media import (
     DOCX,
@@ -23,6 +22,7 @@ from chancery.extract.media import (
     check_signature,
 )
 from chancery.extract.refusals import UnreadableDocument
+from chancery.kernel.blank import is_blank
 from chancery.kernel.errors import Rejected
 from chancery.tabular.csv import check_csv
 

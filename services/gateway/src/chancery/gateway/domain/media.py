@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from chancery.extract.blank import is_blank
 from chancery.extract.encoding import misencoding
 from chancery.extract.media import (
     DOCUMENT_TYPES,
@@ -11,6 +10,7 @@ from chancery.extract.media import (
     check_charset,
     check_signature,
 )
+from chancery.kernel.blank import is_blank
 from chancery.kernel.errors import Rejected
 from chancery.tabular.formats import CSV_TYPES, check_file, format_of
 

@@ -11,11 +11,11 @@ from chancery.events.intake import (
     SnapshotSubmitted,
 )
 from chancery.evidence.knowledge import body_size
-from chancery.extract.blank import is_blank
 from chancery.extract.encoding import misencoding
 from chancery.extract.media import HTML, RAW_TYPES, check_charset, check_media_type, check_signature
 from chancery.ingestion.domain.submissions import WithContent
 from chancery.ingestion.errors import InvalidSubmission
+from chancery.kernel.blank import is_blank
 from chancery.kernel.errors import Rejected
 from chancery.tabular.formats import check_file, format_of
 
