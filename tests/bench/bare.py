@@ -14,9 +14,11 @@ from typing import Final
 import asyncpg
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder
 
+from chancery.retrieval.adapters.documents import REPEATED
 from chancery.retrieval.adapters.tenant_index import WRITER_HEAP_BYTES
 from chancery.retrieval.adapters.words import STEMS, prepare
 from chancery.retrieval.domain.entries import Entry, Pin
+from chancery.retrieval.domain.repetition import repeated
 from chancery.store import pool
 from chancery.store.queries import load_queries
 from chancery.testkit.postgres import create_database, drop_database
@@ -30,7 +32,7 @@ _builder = SchemaBuilder()
 for _name in ("kind", "pin"):
     _builder.add_unsigned_field(_name, indexed=True, fast=True)
 _builder.add_unsigned_field("revision", indexed=True)
-for _name in ("ordinal", "start", "end"):
+for _name in ("ordinal", "start", "end", *REPEATED):
     _builder.add_unsigned_field(_name, fast=True)
 _builder.add_text_field("name", stored=True, tokenizer_name="raw", index_option="basic")
 _builder.add_text_field("text", tokenizer_name="text", index_option="freq")
@@ -53,11 +55,12 @@ class BareIndex:
         return cls(index, index.writer(WRITER_HEAP_BYTES, 1))
 
     def build(self, found: Sequence[tuple[Pin, Sequence[Entry]]], *, commit_every: int) -> float:
-        """Add the passages, cut already, and return the seconds that it took."""
+        """Add the passages, cut and looked through already, and return the seconds that it took."""
+        filters = [[repeated(entry.text) for entry in entries] for _, entries in found]
         begun = time.perf_counter()
-        for number, (pin, entries) in enumerate(found, start=1):
-            for entry in entries:
-                self.writer.add_document(_document(pin, entry))
+        for number, ((pin, entries), each) in enumerate(zip(found, filters, strict=True), start=1):
+            for entry, again in zip(entries, each, strict=True):
+                self.writer.add_document(_document(pin, entry, again))
             if number % commit_every == 0:
                 self.writer.commit()
         self.writer.commit()
@@ -127,7 +130,7 @@ async def bare_postgres(server_dsn: str) -> AsyncGenerator[BarePostgres]:
         await drop_database(server_dsn, database.name)
 
 
-def _document(pin: Pin, entry: Entry) -> Document:
+def _document(pin: Pin, entry: Entry, again: Sequence[int]) -> Document:
     document = Document()
     numbers = {
         "kind": 1,
@@ -136,6 +139,7 @@ def _document(pin: Pin, entry: Entry) -> Document:
         "ordinal": entry.ordinal,
         "start": entry.start,
         "end": entry.end,
+        **dict(zip(REPEATED, again, strict=True)),
     }
     for name, value in numbers.items():
         document.add_unsigned(name, value)

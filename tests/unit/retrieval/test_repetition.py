@@ -70,3 +70,8 @@ def test_no_repetition_is_missed(words: list[str]) -> None:
 @given(st.lists(_WORDS, min_size=1, max_size=20, unique_by=lambda word: word[:6]))
 def test_a_passage_without_repetition_has_an_empty_filter(words: list[str]) -> None:
     assert repeated(" ".join(words)) == (0,) * COLUMNS
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_ascii_is_read_like_any_other_text(text: str) -> None:
+    assert repeated(text) == repeated(f"{text} \u2014")
