@@ -1,4 +1,8 @@
-"""Texts out of a seeded vocabulary whose words are as common as Zipf says."""
+"""Texts out of a seeded vocabulary whose words are as common as Zipf says.
+
+The commonest are stop words, about half of all words as in any text; the others are made of
+syllables.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Final
+
+from chancery.evidence.terms import STOP_WORDS
 
 WORDS: Final = 20_000
 DOCUMENT_CHARACTERS: Final = 5_000
@@ -30,7 +36,7 @@ class Vocabulary:
 def vocabulary() -> Vocabulary:
     """Return the words, the same ones in every run."""
     draw = random.Random(7)
-    found: dict[str, None] = {}
+    found: dict[str, None] = dict.fromkeys(sorted(filter(str.isascii, STOP_WORDS)))
     while len(found) < WORDS:
         found["".join(draw.choice(_SYLLABLES) for _ in range(draw.randint(2, 5)))] = None
     weights = accumulate(1 / rank for rank in range(1, WORDS + 1))

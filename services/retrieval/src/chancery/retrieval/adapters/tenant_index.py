@@ -178,6 +178,8 @@ class TenantIndex:
 
     def confirmed(self, pins: Collection[int]) -> frozenset[int]:
         """Return those of `pins` whose entries are here."""
+        if len(self._slots(pins)) == len(pins):
+            return frozenset(pins)
         return frozenset(filter(self.slots.__contains__, pins))
 
     def _slots(self, pins: Collection[int]) -> tuple[int, ...]:

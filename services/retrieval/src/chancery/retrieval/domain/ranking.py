@@ -15,8 +15,9 @@ from functools import lru_cache
 from math import log
 from typing import Final
 
-LOOKED_AT_MIN: Final = 100
-"""Entries that are put in order at least, so that how many are asked for does not change it."""
+LOOKED_AT_MIN: Final = 50
+"""Entries that are put in order at least: what one search may ask for. So asking for fewer does not
+change their order."""
 
 CODES_REMEMBERED: Final = 16 * 1024
 """Codes whose words are kept, some 3 MB: most questions meet the same ones."""
