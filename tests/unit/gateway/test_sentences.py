@@ -59,7 +59,7 @@ async def told(method: str, path: str, body: Mapping[str, object]) -> str:
             {"roles": ["reader"], "column": "c", "in": [CANARY * 50]}]},
          f"row_filters.0.allowed.0: {LITERAL}"),
         ("PUT", DATASET, {"title": "t", "measures": [
-            {"name": "m", "aggregate": "sum", "column": "c", "where": {"region": []}}]},
+            {"name": "m", "aggregate": "sum", "column": "c", "where": {"region": [CANARY]}}]},
          f"measures.0.where.region: {LITERAL}"),
         ("POST", "/v1/credentials", {"principal": "p", "expires_at": CANARY},
          "expires_at: must be a moment as"),
