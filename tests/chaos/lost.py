@@ -12,7 +12,9 @@ from chancery.client.workspace import Workspace
 from chancery.evidence.parts import PART_CHARACTERS
 
 AT_ONCE: Final = 4
-K: Final = 5
+K: Final = 50
+"""What one search returns at most: passages with other forms of a word may come before its own."""
+
 _WORD: Final = re.compile(r"(?<!\S)[a-z]{7,14}(?!\S)")
 """A plain word between blanks: no analyzer takes it for anything else, or leaves it out."""
 
