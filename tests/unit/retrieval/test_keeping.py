@@ -51,6 +51,16 @@ async def running(kept: Keeping) -> AsyncGenerator[None]:
     kept.following.index.close()
 
 
+async def indexed(folder: Path, folders: IndexFolders) -> tuple[World, Pin]:
+    """Return a world with one document, after an index of it was kept and closed."""
+    world = World(folder)
+    pin = await world.document("a", "service reviews")
+    first = keeping(world, folders)
+    async with running(first):
+        await eventually(lambda: first.following.position == 1)
+    return world, pin
+
+
 def found(kept: Keeping, *pins: Pin) -> set[int]:
     numbers = [pin.number for pin in pins]
     hits = kept.following.index.search(TENANT, "reviews", numbers, kind="passage", limit=50)
@@ -143,11 +153,7 @@ async def test_what_a_crash_left_beside_is_continued(tmp_path: Path, folders: In
 async def test_a_switch_that_was_cut_is_finished_at_the_next_start(
     tmp_path: Path, folders: IndexFolders, is_live_there: bool
 ) -> None:
-    world = World(tmp_path)
-    pin = await world.document("a", "service reviews")
-    first = keeping(world, folders)
-    async with running(first):
-        await eventually(lambda: first.following.position == 1)
+    world, pin = await indexed(tmp_path, folders)
     folders.live.rename(folders.beside)
     (folders.beside / "due").touch()
     if is_live_there:
@@ -163,11 +169,7 @@ async def test_a_switch_that_was_cut_is_finished_at_the_next_start(
 async def test_an_index_of_another_format_is_searched_until_a_new_one_takes_its_place(
     tmp_path: Path, folders: IndexFolders
 ) -> None:
-    world = World(tmp_path)
-    pin = await world.document("a", "service reviews")
-    first = keeping(world, folders)
-    async with running(first):
-        await eventually(lambda: first.following.position == 1)
+    world, pin = await indexed(tmp_path, folders)
     file = folders.live / "checkpoint.json"
     written = file.read_text("utf-8")
     file.write_text(written.replace(f'"format":{FORMAT}', '"format":0'), "utf-8")
@@ -191,11 +193,7 @@ async def test_an_index_of_another_format_is_searched_until_a_new_one_takes_its_
 async def test_an_index_with_other_fields_is_built_again_and_holds_nothing_until_then(
     tmp_path: Path, folders: IndexFolders
 ) -> None:
-    world = World(tmp_path)
-    pin = await world.document("a", "service reviews")
-    first = keeping(world, folders)
-    async with running(first):
-        await eventually(lambda: first.following.position == 1)
+    world, pin = await indexed(tmp_path, folders)
     shutil.rmtree(folders.live / TENANT)
     _index_of_other_fields(folders.live / TENANT)
 
