@@ -1,6 +1,7 @@
 """Kills release at every step of the seal, one run after the other, and looks what became of them.
 
-Each step has two runs: one keeps its access, the other loses it while release is down.
+Each step has two runs: one keeps its access, the other loses it while release is down. By turns
+release dies of the one or of the other, which are both on their way then.
 """
 
 from __future__ import annotations
@@ -44,14 +45,28 @@ DELAY_US_MAX = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What became of a run; `revoked_at` is where its asker lost access, `cut` where it was cut."""
+    """What became of a run; `revoked_at` is where its asker lost access, `cut` where it was cut.
+
+    `is_target`: release died when this very run came to the step.
+    """
 
     step: str
+    is_target: bool
     status: str
     outcome: str | None
     releases: int
     told: int
     cut: int
+    revoked_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A run that was on its way when release died."""
+
+    step: str
+    run_id: str
+    is_target: bool
     revoked_at: int | None
 
 
@@ -64,9 +79,7 @@ class Lives:
     environment: dict[str, str]
     seed: int = 0
     _child: Process | None = None
-    _runs: list[tuple[str, str, int | None]] = field(
-        default_factory=list[tuple[str, str, int | None]]
-    )
+    _runs: list[Played] = field(default_factory=list[Played])
 
     async def play(self, steps: Sequence[str]) -> list[Ended]:
         """Die at each step for two runs; return what became of all of them."""
@@ -79,7 +92,7 @@ class Lives:
             await self._restart(step, delay_us)
             await self._live_and_die(step, kept, await self._publish(f"lost-{number}"))
         await self._restart(NOWHERE, 0)
-        return [await self._ended(*run) for run in self._runs]
+        return [await self._ended(run) for run in self._runs]
 
     async def stop(self) -> None:
         """End the process."""
@@ -93,15 +106,18 @@ class Lives:
         ref = lost.ref
         await self.world.append(ref, SourceGranted(grantee="anna"))
         runs = [(await self._gathered(each), each) for each in (kept, lost)]
-        (self.folder / "target").write_text(" ".join(run_id for run_id, _ in runs))
-        # By turns the one or the other comes to the step first.
-        for run_id, source in runs if len(self._runs) % 4 else reversed(runs):
+        if len(self._runs) % 4 == 0:
+            runs.reverse()
+        target = runs[0][0]
+        (self.folder / "target").write_text(target)
+        for run_id, source in runs:
             await self.world.propose(await self.world.admitted(run_id), source.quote(QUOTE))
         async with asyncio.timeout(20):
             assert await self._child.wait() == -signal.SIGKILL
         revoked_at = await self.world.append(ref, SourceGrantRevoked(grantee="anna"))
-        self._runs.append((step, runs[0][0], None))
-        self._runs.append((step, runs[1][0], revoked_at))
+        for run_id, source in runs:
+            played = Played(step, run_id, run_id == target, revoked_at if source is lost else None)
+            self._runs.append(played)
 
     async def _publish(self, name: str) -> Published:
         visibility = "workspace" if name == "kept" else "restricted"
@@ -140,7 +156,8 @@ class Lives:
             return True
         return True
 
-    async def _ended(self, step: str, run_id: str, revoked_at: int | None) -> Ended:
+    async def _ended(self, run: Played) -> Ended:
+        run_id = run.run_id
         await self.world.ended(run_id, within_s=30)
         async with connect_database(self.world.database.superuser_dsn, name="test") as db:
             rows = await db.fetch(
@@ -154,13 +171,14 @@ class Lives:
 
         await eventually(is_told, 10)
         return Ended(
-            step,
+            run.step,
+            run.is_target,
             kind,
             rows[0]["outcome"],
             len(rows),
             await self._told(subject),
             rows[0]["cut_sequence"],
-            revoked_at,
+            run.revoked_at,
         )
 
     async def _told(self, subject: str) -> int:
