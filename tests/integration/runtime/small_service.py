@@ -1,13 +1,14 @@
 """A service as its own process, started by its path.
 
-It handles cancelled runs slowly, appends a line per finished run to the file named by its settings,
-and answers one question.
+It handles cancelled runs slowly, and appends a line per begun and finished run to the file named by
+its settings. Where it has a database, it begins with a connection to it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from chancery.events.envelope import Event
@@ -16,7 +17,10 @@ from chancery.runtime.delivery import Delivery
 from chancery.runtime.process import start
 from chancery.runtime.service import Service
 from chancery.runtime.settings import ServiceSettings
+from chancery.store.pool import PoolLimits, open_pool
 from tests.integration.runtime.parts import CANCELLED, MemoryParking
+
+PATIENT = PoolLimits(connect_timeout_s=600.0)
 
 
 class Settings(ServiceSettings):
@@ -44,7 +48,11 @@ async def application(settings: Settings) -> None:
             raise Corrupt(message, code="log_regressed")
         await asyncio.Event().wait()
 
-    async with service.open():
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(service.open())
+        if settings.postgres_dsn is not None:
+            dsn = settings.require_dsn()
+            await stack.enter_async_context(await open_pool(dsn, name="small", limits=PATIENT))
         service.worker(CANCELLED, handle, parking=MemoryParking(), workers=2)
         service.background("projection", follow)
         await service.run()

@@ -6,17 +6,22 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
+import psutil
 import pytest
 
 from chancery.bus.connection import Connection
 from chancery.bus.consumers import consumer_state
 from chancery.runtime.http import bound_socket
+from chancery.runtime.parent import POLL_S
 from chancery.testkit.waiting import eventually
 from tests.integration.runtime.parts import CANCELLED, cancelled, get, send
 
@@ -43,19 +48,70 @@ def process(folder: Path, nats_url: str, **settings: str) -> Generator[subproces
 
 
 @contextmanager
-def between(settings: Mapping[str, str]) -> Generator[subprocess.Popen[str]]:
-    """Run a process that runs the small service, and end it in any case."""
-    program = "import subprocess, sys; subprocess.run([sys.executable, sys.argv[1]])"
+def between(
+    settings: Mapping[str, str], log: int | IO[str] = subprocess.DEVNULL
+) -> Generator[subprocess.Popen[str]]:
+    """Run a process that runs the small service, tells its id, and is ended in any case."""
+    program = (
+        "import subprocess, sys; child = subprocess.Popen([sys.executable, sys.argv[1]]);"
+        " print(child.pid, flush=True); child.wait()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", program, str(SERVICE)],
         env=settings,
-        stderr=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
         text=True,
     ) as parent:
         try:
             yield parent
         finally:
             parent.kill()
+
+
+@contextmanager
+def silent_server() -> Generator[socket.socket]:
+    """Listen at a port where everybody is let in and nobody is ever answered."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(EXIT_S)
+        yield listening
+
+
+def pid_of_the_gone() -> int:
+    """Return the id of a process that was."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        return gone.pid
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A service that waits for what does not answer, what ran it, and what it says."""
+
+    service: psutil.Process
+    parent: subprocess.Popen[str]
+    log: Path
+
+    def is_gone(self) -> bool:
+        """Tell whether the service has ended."""
+        return not self.service.is_running() or self.service.status() == psutil.STATUS_ZOMBIE
+
+
+@asynccontextmanager
+async def waiting(
+    folder: Path, nats_url: str, silent: socket.socket, settings: Mapping[str, str]
+) -> AsyncGenerator[Waiting]:
+    """Start the small service below another process, and yield once it waits for `silent`."""
+    log = folder / "log"
+    with log.open("w") as errors, between(environment(folder, nats_url, settings), errors) as own:
+        assert own.stdout is not None
+        service = psutil.Process(int(await asyncio.to_thread(own.stdout.readline)))
+        try:
+            taken, _ = await asyncio.to_thread(silent.accept)
+            with taken:
+                yield Waiting(service, own, log)
+        finally:
+            with suppress(psutil.NoSuchProcess):
+                service.kill()
 
 
 def environment(folder: Path, nats_url: str, settings: Mapping[str, str]) -> dict[str, str]:
@@ -159,6 +215,56 @@ async def test_a_service_ends_when_its_parent_is_gone(
         return False
 
     assert await eventually(lambda: asyncio.to_thread(is_gone), within_s=EXIT_S)
+
+
+@pytest.mark.parametrize("absent", ["NATS", "PostgreSQL"])
+async def test_a_service_that_waits_for_what_is_absent_ends_with_its_parent(
+    connection: Connection, nats_url: str, tmp_path: Path, absent: str
+) -> None:
+    del connection
+    with silent_server() as silent:
+        port = silent.getsockname()[1]
+        url = f"nats://127.0.0.1:{port}" if absent == "NATS" else nats_url
+        settings = {"parent_watch": "1"}
+        if absent == "PostgreSQL":
+            settings["postgres_dsn"] = f"postgresql://nobody@127.0.0.1:{port}/nothing"
+        async with waiting(tmp_path, url, silent, settings) as started:
+            assert not started.is_gone()
+            started.parent.kill()
+
+            await eventually(started.is_gone, within_s=EXIT_S)
+            told = started.log.read_text()
+
+    assert "the parent process is gone" in told
+    assert "service ended" not in told
+
+
+async def test_a_service_that_watches_nobody_goes_on_waiting(
+    connection: Connection, nats_url: str, tmp_path: Path
+) -> None:
+    """The positive control: what ends the others is the watch, and not what they wait for."""
+    del connection
+    with silent_server() as silent:
+        dsn = f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"
+        async with waiting(tmp_path, nats_url, silent, {"postgres_dsn": dsn}) as started:
+            started.parent.kill()
+            await eventually(lambda: started.service.ppid() != started.parent.pid)
+
+            await asyncio.to_thread(started.parent.wait)
+            with pytest.raises(psutil.TimeoutExpired):
+                await asyncio.to_thread(started.service.wait, 4 * POLL_S)
+
+
+async def test_a_service_whose_parent_was_gone_before_it_looked_ends(
+    connection: Connection, nats_url: str, tmp_path: Path
+) -> None:
+    del connection
+    settings = {"parent_watch": "1", "parent_pid": str(pid_of_the_gone())}
+
+    with process(tmp_path, nats_url, **settings) as child:
+        _, errors = await ended(child)
+
+    assert "the parent process is gone" in errors
 
 
 async def test_corrupt_bytes_end_the_service_with_one(

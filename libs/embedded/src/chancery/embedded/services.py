@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -95,6 +96,7 @@ def _shared_environment(folder: DataFolder, settings: UpSettings, wiring: Wiring
         "CHANCERY_DATA_DIR": str(folder.path),
         "CHANCERY_HTTP_PORT": str(wiring.http_port),
         "CHANCERY_PARENT_WATCH": "1",
+        "CHANCERY_PARENT_PID": str(os.getpid()),
         "CHANCERY_MANAGEMENT_PORT": "0",
         "PYTHONUNBUFFERED": "1",
     }

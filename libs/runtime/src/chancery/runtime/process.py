@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from chancery.events.topology import Service
 from chancery.kernel.errors import ChanceryError, Unavailable
 from chancery.runtime.logging import configure_logging, describe, get_logger
+from chancery.runtime.parent import watch_parent
 from chancery.runtime.settings import ENV_PREFIX, ServiceSettings
 
 DONE: Final = 0
@@ -47,6 +48,8 @@ def start(
         _complain(f"chancery {name}: {error.detail}")
         return USAGE
     configure_logging(name, settings.log_level)
+    if settings.parent_watch:
+        watch_parent(settings.parent_pid)
     return run(lambda: application(settings))
 
 

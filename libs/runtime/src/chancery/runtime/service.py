@@ -8,7 +8,6 @@ connections close. What is cut off by the deadline is given back and delivered a
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -47,8 +46,6 @@ from chancery.runtime.responder import CONCURRENCY, Responder
 from chancery.runtime.settings import ServiceSettings
 from chancery.runtime.worker import Worker, WorkerSpec, decoded
 
-PARENT_POLL_S: Final = 0.5
-ORPHAN: Final = 1
 CLOSE_TIMEOUT_S: Final = 3.0
 CANCEL_AGAIN_S: Final = 7.0  # Longer than any part's own closing.
 GRACE_S: Final = 0.1  # FastStream's own wait; by then everything is drained or given up.
@@ -243,8 +240,6 @@ class Service:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(worker.supervise(opened.broker)) for worker in workers]
             tasks += [group.create_task(self._guard(loop)) for loop in self._backgrounds]
-            if self.settings.parent_watch:
-                tasks.append(group.create_task(self._watch_parent()))
             try:
                 for responder in self._responders:
                     await responder.start(opened.broker)
@@ -284,16 +279,6 @@ class Service:
         except Exception as error:  # noqa: BLE001 - told by `run` after draining.
             self._failure = error
             self._stop.set()
-
-    async def _watch_parent(self) -> None:
-        """Stop when the process that started this one is gone."""
-        parent = os.getppid()
-        while True:
-            if os.getppid() != parent or parent == ORPHAN:
-                break
-            await asyncio.sleep(PARENT_POLL_S)
-        _log.warning("the parent process is gone")
-        self._stop.set()
 
     @asynccontextmanager
     async def _open_broker(self) -> AsyncGenerator[NatsBroker]:

@@ -38,7 +38,8 @@ class UnreadableSecret(Rejected):
 class ServiceSettings(BaseSettings):
     """The settings that every service has; a service adds its own in a subclass.
 
-    `ack_wait_s` None keeps the topology's; `parent_watch` ends the process when its parent dies.
+    `ack_wait_s` None keeps the topology's; `parent_watch` ends the process when its parent dies,
+    which is `parent_pid` where that is known, and else the parent at the start.
     """
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="ignore")
@@ -66,6 +67,7 @@ class ServiceSettings(BaseSettings):
     ack_wait_s: Annotated[float, Field(gt=0, le=3600)] | None = None
     stop_s: float = Field(default=20.0, gt=0, le=600)
     parent_watch: bool = False
+    parent_pid: int | None = Field(default=None, gt=0)
 
     def require_dsn(self) -> str:
         """Return the connection string of the service's own role.
