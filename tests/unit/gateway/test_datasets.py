@@ -8,6 +8,7 @@ from chancery.authority.errors import Withdrawn
 from chancery.events import commands, queries
 from chancery.gateway.handlers import appending
 from chancery.kernel.canonical import sha256_hex
+from chancery.kernel.errors import Rejected
 from tests.unit.gateway.fakes import World
 
 DATASET = "/v1/workspaces/w/datasets/orders"
@@ -66,6 +67,28 @@ async def test_a_query_takes_the_policy_of_its_caller_along() -> None:
     asked = world.owners.asked[-1][1].body
     assert isinstance(asked, queries.RunQuery)
     assert asked.datasets[0].hidden_columns == ("quagmire",)
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize("name", ["in", "allowed"])
+async def test_a_filter_value_that_its_owner_refuses_is_told_by_the_name_that_was_sent(
+    name: str,
+) -> None:
+    world = World()
+    detail = "row_filters.1.allowed.0 must be a date in its exact form"
+    field, code = "row_filters.1.allowed.0", "policy_filter_value"
+    refused = Rejected(detail, field=field, code=code)
+    world.owners.answers["command.ingestion.declare-dataset.v1"] = refused
+    other = {"roles": ["reader"], "column": "name", "in": ["a"]}
+    dated = {"roles": ["reader"], "column": "day", name: ["soon"]}
+
+    async with world.client() as client:
+        response = await client.put(DATASET, json={"title": "T", "row_filters": [other, dated]})
+
+    told = response.json()
+    assert (response.status_code, told["code"]) == (422, "policy_filter_value")
+    assert told["field"] == f"row_filters.1.{name}.0"
+    assert told["detail"] == f"row_filters.1.{name}.0 must be a date in its exact form"
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,18 @@ async def told(method: str, path: str, body: Mapping[str, object]) -> str:
          "bounds.min_sources: must be a whole number"),
         ("PUT", DATASET, {"title": "t", "row_filters": [
             {"roles": ["reader"], "column": "c", "in": ["north", {CANARY: 1}, None]}]},
-         f"row_filters.0.allowed.1: {LITERAL}"),
+         f"row_filters.0.in.1: {LITERAL}"),
         ("PUT", DATASET, {"title": "t", "row_filters": [
             {"roles": ["reader"], "column": "c", "in": [CANARY * 50]}]},
+         f"row_filters.0.in.0: {LITERAL}"),
+        ("PUT", DATASET, {"title": "t", "row_filters": [
+            {"roles": ["reader"], "column": "c", "allowed": [CANARY * 50]}]},
          f"row_filters.0.allowed.0: {LITERAL}"),
+        ("PUT", DATASET, {"title": "t", "row_filters": [
+            {"roles": ["reader"], "column": "c", "in": CANARY}]},
+         "row_filters.0.in: must be a list"),
+        ("PUT", DATASET, {"title": "t", "row_filters": [{"roles": ["reader"], "column": "c"}]},
+         "row_filters.0.in: is missing; send it"),
         ("PUT", DATASET, {"title": "t", "measures": [
             {"name": "m", "aggregate": "sum", "column": "c", "where": {"region": [CANARY]}}]},
          f"measures.0.where.region: {LITERAL}"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chancery.events.authority import DatasetDeclared, SourceDeclared, VisibilityChanged
-from chancery.events.intake import DatasetSubmitted, SourceSubmitted
+from chancery.events.intake import DatasetSubmitted, IntakeRejected, SourceSubmitted
 from chancery.kernel.canonical import canonical_hash
 from tests.unit.ingestion.producing import cloud_event, opened, structured
 from tests.unit.ingestion.test_submitted_kinds import DATASET, SOURCE, accepted, read, refusal
@@ -46,8 +46,24 @@ async def test_a_filter_that_stays_has_to_fit_the_types_that_are_new() -> None:
 
     told = await edge.send(DatasetSubmitted.TYPE, dated, event_id="e2")
 
-    assert refusal(told) == ("policy_filter_value", "data.row_filters.0.allowed.0")
+    assert refusal(told) == ("policy_filter_value", "data.columns.cost.type")
     assert len(edge.appended()) == 1
+
+
+@pytest.mark.req("EV-9", "CR-27")
+@pytest.mark.parametrize("name", ["in", "allowed"])
+async def test_a_filter_that_is_sent_is_told_by_the_name_that_its_sender_gave_its_values(
+    name: str,
+) -> None:
+    edge = await opened()
+    filters = [{"roles": ["reader"], "column": "cost", name: ["2024-01-01", "soon"]}]
+    dated = {**TITLED, "columns": {"cost": {"type": "date"}}, "row_filters": filters}
+
+    told = await edge.send(DatasetSubmitted.TYPE, dated, event_id="e1")
+
+    assert refusal(told) == ("policy_filter_value", f"data.row_filters.0.{name}.1")
+    assert isinstance(told.data, IntakeRejected)
+    assert told.data.detail.startswith(f"row_filters.0.{name}.1 must be a date")
 
 
 @pytest.mark.req("EV-9", "CR-27")

@@ -91,5 +91,5 @@ def test_of_wrong_values_of_a_row_filter_the_first_is_named_by_its_place(wrong: 
     with pytest.raises(InvalidSubmission) as rejected:
         read(DatasetSubmitted.TYPE, filtering(["north", wrong, wrong]))
 
-    assert rejected.value.field == "data.row_filters.0.allowed.1"
-    assert rejected.value.detail == f"data.row_filters.0.allowed.1: {LITERAL}"
+    assert rejected.value.field == "data.row_filters.0.in.1"
+    assert rejected.value.detail == f"data.row_filters.0.in.1: {LITERAL}"

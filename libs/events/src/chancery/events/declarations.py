@@ -8,6 +8,7 @@ everybody.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final, Self, TypeAlias
 
@@ -28,6 +29,7 @@ from chancery.events.authority import (
     check_declaration_size,
 )
 from chancery.kernel.canonical import Json
+from chancery.kernel.errors import ChanceryError
 
 Part: TypeAlias = "Json | BaseModel"
 """What a part of a declaration is before it is read."""
@@ -35,10 +37,11 @@ Part: TypeAlias = "Json | BaseModel"
 
 def _only_known(model: type[BaseModel]) -> Callable[[Part], Part]:
     known = frozenset(model.model_fields)
+    written = {"in" if name == "allowed" else name for name in known}
 
     def check(value: Part) -> Part:
         if isinstance(value, Mapping) and not known.issuperset(value):
-            message = f"must have no other fields than {', '.join(sorted(known))}"
+            message = f"must have no other fields than {', '.join(sorted(written))}"
             raise ValueError(message)
         return value
 
@@ -53,6 +56,30 @@ def _in_for_allowed(value: Part) -> Part:
         message = "must have `in` or `allowed`, which are the same, and not both"
         raise ValueError(message)
     return {("allowed" if name == "in" else name): each for name, each in value.items()}
+
+
+def as_written(told: str, data: Part) -> str:
+    """Return what is told of a declaration with the name that the values of a filter have in it.
+
+    Where neither is there, it is the one that people write.
+    """
+    filters = data.get("row_filters") if isinstance(data, Mapping) else None
+    if not isinstance(filters, list):
+        return told
+
+    def name(match: re.Match[str]) -> str:
+        number = int(match["number"])
+        written = filters[number] if number < len(filters) else None
+        is_other = not isinstance(written, Mapping) or "allowed" in written
+        return match[0] if is_other else f"{match['filter']}.in"
+
+    return _VALUES.sub(name, told)
+
+
+def name_as_written(error: ChanceryError, data: Part) -> None:
+    """Make an error tell its places as `data` names them."""
+    error.detail = as_written(error.detail, data)
+    error.field = None if error.field is None else as_written(error.field, data)
 
 
 def at_first(value: JsonValue = None) -> Callable[[JsonDict], None]:
@@ -84,6 +111,7 @@ class PartialDeclaration(BaseModel):
         return self
 
 
+_VALUES: Final = re.compile(r"(?P<filter>\brow_filters\.(?P<number>[0-9]{1,4}))\.allowed\b")
 _KEPT: Final = "left out: none of a new dataset, and as it is of one that is there; empty: none"
 
 _EITHER_NAME: Final = "its values are `allowed`; `in` is accepted as another name of them"

@@ -9,6 +9,7 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 
 from chancery.events import commands, queries
+from chancery.events.declarations import name_as_written
 from chancery.gateway.domain.bodies import (
     DatasetBody,
     PinnedReply,
@@ -22,6 +23,7 @@ from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, Revis
 from chancery.gateway.handlers.leaving import answered
 from chancery.gateway.handlers.uploads import Target, arriving_upload, permit_upload, receive_upload
 from chancery.gateway.handlers.withdrawn import without_text
+from chancery.kernel.errors import Rejected
 from chancery.tabular.formats import XLSX_TYPE
 
 PublishingMode = Literal["replace", "append"]
@@ -37,7 +39,7 @@ _POLL_S = 0.05
 
 @router.put("/datasets/{dataset}")
 async def declare_dataset(
-    ws: PathId, dataset: PathId, body: DatasetBody, here: Here
+    ws: PathId, dataset: PathId, body: DatasetBody, request: Request, here: Here
 ) -> commands.Outcome:
     """Declare a dataset with its column policy and measures, or declare it again.
 
@@ -52,7 +54,11 @@ async def declare_dataset(
         row_filters=body.row_filters,
         measures=body.measures,
     )
-    return await here.command("ingestion", "declare-dataset", command, commands.Outcome)
+    try:
+        return await here.command("ingestion", "declare-dataset", command, commands.Outcome)
+    except Rejected as error:
+        name_as_written(error, await request.json())
+        raise
 
 
 @router.get("/datasets/{dataset}")

@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from chancery.events.declarations import as_written
 from chancery.events.topology_requests import REQUESTS
 from chancery.gateway.domain.problems import (
     VIOLATIONS_MAX,
@@ -143,7 +144,10 @@ async def _invalid(request: Request, error: Exception) -> Response:
     found = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     route = request.scope.get("route")
     violations = [
-        Violation(field=_place(each.loc), detail=sentence_of(each, _known(route, each.loc)))
+        Violation(
+            field=as_written(_place(each.loc), error.body),
+            detail=sentence_of(each, _known(route, each.loc)),
+        )
         for each in map(Misfit.model_validate, found[:VIOLATIONS_MAX])
     ]
     return ProblemResponse(invalid_request(violations, current_trace_id()))

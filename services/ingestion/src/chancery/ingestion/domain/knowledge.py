@@ -88,7 +88,7 @@ def _declare_dataset(view: View, intent: Intent[DeclareDataset]) -> tuple[Change
     changes = decide_declare_dataset(view.actor, workspace, view.dataset(ref), intent.body)
     for change in changes:
         assert isinstance(change.data, DatasetDeclared), "a dataset is declared by one event"
-        check_policy(change.data)
+        check_policy(change.data, keeps_filters=intent.body.row_filters is None)
     return changes
 
 

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from chancery.events.codec import UPCASTERS
+from chancery.events.declarations import name_as_written
 from chancery.events.envelope import SIZE_BYTES_MAX, EventData, Id
 from chancery.events.intake import (
     DatasetSubmitted,
@@ -199,10 +200,21 @@ def read_submission(letter: Letter, payload: bytes, headers: Mapping[str, str]) 
     try:
         submitted = model.model_validate(data)
     except ValidationError as error:
-        raise invalid_submission(error, "data") from error
+        refused = invalid_submission(error, "data")
+        name_as_written(refused, data)
+        raise refused from error
     body: dict[str, Json] = submitted.model_dump(mode="json")
     request_sha256 = canonical_hash({"type": found.type, "data": _compared(found.type, body)})
     return Submission(letter, _newest(found.type, body), request_sha256, found.traceparent)
+
+
+def data_of(payload: bytes, headers: Mapping[str, str]) -> Json:
+    """Return the data of a message as its sender wrote it.
+
+    Raises:
+        InvalidSubmission: there is none.
+    """
+    return _parts(payload, headers)[1]
 
 
 def _check_sizes(data: Json) -> None:

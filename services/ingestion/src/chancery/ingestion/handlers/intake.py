@@ -14,10 +14,12 @@ from opentelemetry.trace import SpanKind
 from pydantic import ValidationError
 
 from chancery.authority.errors import SnapshotMoved
+from chancery.events.declarations import name_as_written
 from chancery.events.topology import INGESTION_INTAKE
 from chancery.ingestion.domain.submissions import (
     Letter,
     Submission,
+    data_of,
     invalid_submission,
     letter_of,
     read_submission,
@@ -67,6 +69,8 @@ class Intake:
         except AGAIN:
             raise
         except (Rejected, Conflict) as error:
+            if error.field is not None and "row_filters" in error.field:
+                name_as_written(error, data_of(received.payload, received.headers))
             await self._reject(letter, error)
 
     async def _reject(self, letter: Letter, error: Rejected | Conflict) -> None:
