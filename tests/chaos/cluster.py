@@ -13,11 +13,12 @@ from chancery.bus.accounts import ADMIN, SERVICE_API_PREFIX
 from chancery.bus.connection import Connection
 from chancery.embedded.nats import PAYLOAD_BYTES_MAX, find_program, user_url
 from chancery.embedded.nats_users import ACCOUNTS_FILE, Users, load_users, write_accounts
-from chancery.embedded.ports import LOOPBACK, answers_ok, free_port
+from chancery.embedded.ports import LOOPBACK, answers_ok
 from chancery.embedded.process import ProcessSpec, RunningProcess, start
 from chancery.events.topology import SERVICES
 from chancery.kernel.canonical import canonical_bytes
 from chancery.testkit.nats import NatsAccess
+from chancery.testkit.ports import kept_port
 from chancery.testkit.waiting import wait_until
 
 NODES = 3
@@ -54,9 +55,9 @@ class Node:
 
     name: str
     folder: Path
-    port: int = field(default_factory=free_port)
-    http: int = field(default_factory=free_port)
-    route: int = field(default_factory=free_port)
+    port: int = field(default_factory=kept_port)
+    http: int = field(default_factory=kept_port)
+    route: int = field(default_factory=kept_port)
     process: RunningProcess | None = None
 
     def begin(self) -> None:

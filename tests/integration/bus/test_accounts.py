@@ -23,7 +23,7 @@ from chancery.events import topology
 from chancery.events.topology import Service
 from chancery.kernel.errors import Unavailable
 from chancery.testkit.nats import NatsAccess
-from chancery.testkit.waiting import eventually
+from chancery.testkit.waiting import WITHIN_S, eventually
 from tests.integration.bus.messages import outgoing
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 Logins = Mapping[Service, Connection]
-ANSWER_S: Final = 5.0
+ANSWER_S: Final = 30.0
 PRIZES: Final = ("authority.t1.source.t1", "cut.t1", topology.FENCE_SUBJECT)
 """What a forger would want to be stored."""
 FORGED: Final = b'{"forged":true}'
@@ -290,7 +290,7 @@ async def test_a_reader_reads_and_resets_across_the_border(logins: Logins) -> No
     )
 
     for after in (0, 20, 5):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WITHIN_S):
             got = await read_up_to(reader, after, 30)
 
         assert got == list(range(after + 1, 31))
@@ -318,6 +318,10 @@ async def test_a_message_pulled_for_a_client_that_is_gone_goes_to_the_next_one_a
     nats_access: NatsAccess, logins: Logins
 ) -> None:
     consumer = topology.consumer(topology.RELEASE_REQUESTED)
+
+    async def waiting() -> int:
+        return await pulls_waiting(logins["release"], consumer)
+
     async with connect(
         nats_access.service_urls["release"], name="gone", api_prefix=nats_access.api_prefix
     ) as gone:
@@ -325,19 +329,16 @@ async def test_a_message_pulled_for_a_client_that_is_gone_goes_to_the_next_one_a
         await lost.open()
         await lost.request(5)
         await gone.client.flush()
-        assert await pulls_waiting(logins["release"], consumer) == 1
+        await eventually(lambda: _equals(waiting, 1))
 
-    async def has_left() -> bool:
-        return await pulls_waiting(logins["release"], consumer) == 0
-
-    await eventually(has_left)
+    await eventually(lambda: _equals(waiting, 0))
     inbox = PullInbox(logins["release"], consumer.stream, consumer.name)
     await inbox.open()
     await inbox.request(1)
 
     await publish_message(logins["gateway"], outgoing("run.t1.r9.requested"))
 
-    await inbox.wait(10)
+    await inbox.wait(WITHIN_S)
     messages = inbox.take()
     assert [message.subject for message in messages] == ["run.t1.r9.requested"]
     await messages[0].ack_sync()
@@ -385,7 +386,7 @@ async def test_a_message_given_up_is_told_to_release(logins: Logins) -> None:
     inbox = PullInbox(logins["retrieval"], consumer.stream, consumer.name)
     await inbox.open()
     await inbox.request(1)
-    await inbox.wait(10)
+    await inbox.wait(WITHIN_S)
 
     await inbox.take()[0].term()
 

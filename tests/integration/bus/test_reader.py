@@ -24,7 +24,7 @@ from chancery.events.topology import (
     consumer,
 )
 from chancery.kernel.errors import Unavailable
-from chancery.testkit.waiting import WITHIN_S
+from chancery.testkit.waiting import WITHIN_S, eventually
 from tests.integration.bus.messages import outgoing
 
 pytestmark = pytest.mark.integration
@@ -45,7 +45,7 @@ async def fill(connection: Connection, count: int) -> None:
 
 async def take(batches: AsyncGenerator[list[Stored]], count: int) -> list[Stored]:
     found: list[Stored] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(2 * WITHIN_S):
         async for batch in batches:
             found += batch
             if len(found) >= count:
@@ -111,18 +111,21 @@ async def test_a_message_reaches_an_idle_reader_within_milliseconds(
     connection: Connection,
 ) -> None:
     reader = reader_of(connection)
-    delays: list[float] = []
 
     async with aclosing(reader.read(0)) as batches:
         assert await anext(batches) == []
-        for _ in range(30):
+
+        async def delay_s() -> float:
             began = time.perf_counter()
             await publish_message(connection, outgoing("cut.t1"))
             await take(batches, 1)
-            delays.append(time.perf_counter() - began)
+            return time.perf_counter() - began
 
-    # One that only looks now and then would be late most of the time, on a quiet machine too.
-    assert sorted(delays)[len(delays) // 4] < 0.1
+        async def is_prompt() -> bool:
+            return sorted([await delay_s() for _ in range(20)])[10] < 0.1
+
+        # A busy machine has quiet moments; one that only looks now and then is late in each.
+        assert await eventually(is_prompt)
 
 
 async def test_expired_fences_are_no_gap(connection: Connection) -> None:
@@ -195,20 +198,24 @@ async def test_a_position_beyond_the_end_waits_and_skips_nothing_later(
 async def test_two_readers_on_one_consumer_never_see_a_gap(connection: Connection) -> None:
     async def follow(found: list[int]) -> None:
         try:
-            async with asyncio.timeout(3), aclosing(reader_of(connection).read(0)) as batches:
+            async with aclosing(reader_of(connection).read(0)) as batches:
                 async for batch in batches:
                     found += [item.sequence for item in batch]
-        except (ReaderContended, ConsumerLost, TimeoutError):
+        except (ReaderContended, ConsumerLost):
             return
 
     first: list[int] = []
     second: list[int] = []
     async with asyncio.TaskGroup() as group:
-        group.create_task(follow(first))
-        group.create_task(follow(second))
+        followers = [group.create_task(follow(first))]
+        await fill(connection, 10)
+        await eventually(lambda: first)
+        followers.append(group.create_task(follow(second)))
         for _ in range(20):
             await fill(connection, 10)
+        await asyncio.wait(followers, timeout=3)
+        for each in followers:
+            each.cancel()
 
-    assert first or second
     assert first == list(range(1, len(first) + 1))
     assert second == list(range(1, len(second) + 1))

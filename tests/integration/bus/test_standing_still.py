@@ -12,6 +12,7 @@ from chancery.bus.publish import publish_message
 from chancery.bus.pull import ConsumerLost, PullInbox
 from chancery.events import topology
 from chancery.testkit.servers import run_apart
+from chancery.testkit.waiting import WITHIN_S
 from tests.integration.bus.messages import outgoing
 
 pytestmark = pytest.mark.integration
@@ -50,14 +51,14 @@ async def wait_often(inbox: PullInbox) -> None:
 async def test_what_was_sent_to_a_process_that_stood_still_is_taken(
     provisioned_nats_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pull, "SILENCE_S_MAX", SILENCE_S)
     monkeypatch.setattr(pull, "HEARTBEAT_S", SILENCE_S / 3)
     async with connect(provisioned_nats_url, name="test") as bus:
         inbox = await opened(bus)
+        monkeypatch.setattr(pull, "SILENCE_S_MAX", SILENCE_S)
 
         stand_still(provisioned_nats_url)
 
-        await inbox.wait(5)
+        await inbox.wait(WITHIN_S)
         taken = inbox.take()
         assert [each.subject for each in taken] == [SUBJECT]
         await taken[0].ack_sync()

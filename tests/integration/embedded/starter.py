@@ -34,7 +34,7 @@ class Up:
 
     def wait_ready(self) -> None:
         """Wait for the line that says so, which is the last."""
-        wait_until(lambda: READY in self.output.read_text() or self.handle.poll() is not None, 40)
+        wait_until(lambda: READY in self.output.read_text() or self.handle.poll() is not None, 120)
         assert self.lines[-1].startswith(READY), self.lines
 
     def children(self) -> dict[str, psutil.Process]:
@@ -53,7 +53,7 @@ class Up:
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
         """Ask it to end and return its exit code."""
         self.handle.send_signal(number)
-        return self.handle.wait(30)
+        return self.handle.wait(60)
 
 
 class Starter:

@@ -23,6 +23,7 @@ from chancery.embedded.nats import NatsServer
 from chancery.embedded.postgres import PostgresServer
 from chancery.embedded.process import RunningProcess, start, stop_left_behind
 from chancery.store.pool import connect
+from chancery.testkit.ports import kept_port
 from chancery.testkit.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -39,19 +40,27 @@ class Servers:
 
     def nats(self) -> tuple[NatsServer, RunningProcess]:
         (self.folder / "nats").mkdir(exist_ok=True)
-        server = embedded_nats.prepare(self.folder / "nats", run=self.folder, logs=self.folder)
+        server = embedded_nats.prepare(
+            self.folder / "nats",
+            run=self.folder,
+            logs=self.folder,
+            port=kept_port(),
+            http_port=kept_port(),
+        )
         process = start(server.spec)
         self.running.append(process)
-        wait_until(server.is_ready, 20)
+        wait_until(server.is_ready)
         return server, process
 
     def postgres(self) -> tuple[PostgresServer, RunningProcess]:
         folder = self.folder / "postgres"
         folder.mkdir(exist_ok=True)
-        server = embedded_postgres.prepare(folder, run=self.folder, logs=self.folder)
+        server = embedded_postgres.prepare(
+            folder, run=self.folder, logs=self.folder, port=kept_port()
+        )
         process = start(server.spec)
         self.running.append(process)
-        wait_until(lambda: server.is_ready() or process.exit_code() is not None, 20)
+        wait_until(lambda: server.is_ready() or process.exit_code() is not None)
         return server, process
 
 
@@ -69,7 +78,7 @@ async def test_acknowledged_events_survive_kill_9_of_nats(servers: Servers) -> N
     client = await _client(server.url)
     stream = JetStreamContext(client)
     await stream.add_stream(STREAM)  # pyright: ignore[reportUnknownMemberType]
-    acknowledged = [(await stream.publish("keep.a", b"%d" % n, timeout=5)).seq for n in range(50)]
+    acknowledged = [(await stream.publish("keep.a", b"%d" % n, timeout=30)).seq for n in range(50)]
     await client.close()
 
     process.kill()
@@ -106,7 +115,7 @@ async def test_committed_rows_survive_kill_9_of_postgres(servers: Servers) -> No
     process.stop()
     assert (server.cluster / "postmaster.pid").exists()
     # Its own children notice its death and end a moment later; a supervisor tries again.
-    wait_until(lambda: not _still_serving(server.cluster), 10)
+    wait_until(lambda: not _still_serving(server.cluster))
     server, _ = servers.postgres()
 
     async with connect(server.dsn(), name="test") as connection:
@@ -117,7 +126,9 @@ def test_a_left_over_state_file_does_not_look_ready(servers: Servers) -> None:
     server, process = servers.postgres()
     assert server.is_ready()
 
-    process.kill()
+    # It goes first: one that sees its own children die says so in the file.
+    os.kill(process.pid, signal.SIGKILL)
+    process.stop()
 
     assert (server.cluster / "postmaster.pid").read_text().splitlines()[7].strip() == "ready"
     assert not server.is_ready()
@@ -145,7 +156,7 @@ async def test_postgres_lets_nobody_in_with_another_password(servers: Servers) -
     server, _ = servers.postgres()
 
     with pytest.raises(asyncpg.InvalidPasswordError):
-        await asyncpg.connect(server.dsn_for("postgres", "wrong", database="postgres"), timeout=5)
+        await asyncpg.connect(server.dsn_for("postgres", "wrong", database="postgres"), timeout=30)
 
 
 def test_postgres_never_runs_as_root_and_others_cannot_read_it(servers: Servers) -> None:
@@ -204,14 +215,14 @@ def test_what_an_earlier_run_left_is_ended_and_a_stranger_is_not(servers: Server
     ended = stop_left_behind(servers.folder)
 
     assert ended == ("nats",)
-    assert process.handle.wait(5) is not None
+    assert process.handle.wait(30) is not None
     assert not stranger.exists()
 
 
 async def _client(url: str) -> Client:
     client = Client()
     try:
-        await client.connect(url, connect_timeout=5, allow_reconnect=False, error_cb=_quiet)
+        await client.connect(url, connect_timeout=30, allow_reconnect=False, error_cb=_quiet)
     except nats.errors.Error:
         await client.close()
         raise
@@ -226,8 +237,8 @@ def _still_serving(cluster: Path) -> bool:
     return any(
         str(cluster) in " ".join(process.info["cmdline"] or [])
         or process.info["cwd"] == str(cluster)
-        for process in psutil.process_iter(["cmdline", "cwd"])
-        if process.status() != psutil.STATUS_ZOMBIE
+        for process in psutil.process_iter(["cmdline", "cwd", "status"])
+        if process.info["status"] != psutil.STATUS_ZOMBIE
     )
 
 

@@ -35,7 +35,7 @@ def test_a_start_that_never_gets_a_port_gives_up_and_says_so(start_up: Starter) 
     with reserved_port() as port:
         port.take()
         up = start_up(unlucky={"postgres": 5 * [port.number]})
-        code = up.handle.wait(60)
+        code = up.handle.wait(120)
 
     taken = f"Another process took port {port.number} before postgres could open it."
     assert code == 3
@@ -48,9 +48,9 @@ def test_a_start_that_never_gets_a_port_gives_up_and_says_so(start_up: Starter) 
 def test_a_chosen_port_that_is_taken_during_the_start_is_refused(start_up: Starter) -> None:
     with reserved_port() as port:
         up = start_up(port=port.number)
-        wait_until((up.data / "run" / "nats.pid").exists, 20)
+        wait_until((up.data / "run" / "nats.pid").exists, 60)
         port.take()
-        code = up.handle.wait(60)
+        code = up.handle.wait(120)
 
     assert code == 1
     assert up.lines[-2:] == [

@@ -13,6 +13,7 @@ import psutil
 from chancery.embedded import nats as embedded_nats
 from chancery.embedded import postgres as embedded_postgres
 from chancery.embedded.process import RunningProcess, start
+from chancery.testkit.ports import kept_port
 from chancery.testkit.postgres import Database, create_template
 from chancery.testkit.servers import run_apart
 from chancery.testkit.waiting import wait_until
@@ -80,7 +81,7 @@ class Nats(Server):
 def own_nats(folder: Path) -> Generator[Nats]:
     """Yield a NATS server of this test."""
     folder.mkdir()
-    server = embedded_nats.prepare(folder, run=folder, logs=folder)
+    server = _prepare_nats(folder)
     own = Nats(server, folder, url=server.url)
     own.begin()
     try:
@@ -89,11 +90,17 @@ def own_nats(folder: Path) -> Generator[Nats]:
         own.end()
 
 
+def _prepare_nats(folder: Path) -> embedded_nats.NatsServer:
+    # Nobody else gets its ports while it is down.
+    ports = {"port": kept_port(), "http_port": kept_port()}
+    return embedded_nats.prepare(folder, run=folder, logs=folder, **ports)
+
+
 @contextmanager
 def own_postgres(folder: Path) -> Generator[tuple[Server, Database]]:
     """Yield a PostgreSQL of this test, and a migrated database in it."""
     folder.mkdir()
-    server = embedded_postgres.prepare(folder, run=folder, logs=folder)
+    server = embedded_postgres.prepare(folder, run=folder, logs=folder, port=kept_port())
     own = Server(server, folder)
     own.begin()
     try:

@@ -10,13 +10,14 @@ from chancery.bus import provision
 from chancery.bus.connection import Connection, connect
 from chancery.runtime.settings import ServiceSettings
 from chancery.testkit.nats import NatsAccess
+from tests.integration.runtime.parts import ACK_WAIT_S
 
 
 @pytest.fixture
 async def connection(nats_url: str) -> AsyncGenerator[Connection]:
-    """Yield a connection to a server with the topology and an `ack_wait` of 1 s."""
+    """Yield a connection to a server with the topology and a short `ack_wait`."""
     async with connect(nats_url, name="tests") as opened:
-        await provision.apply(opened, provision.Plan(ack_wait_s=1))
+        await provision.apply(opened, provision.Plan(ack_wait_s=ACK_WAIT_S))
         yield opened
 
 

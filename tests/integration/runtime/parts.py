@@ -12,6 +12,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from chancery.bus.connection import Connection
+from chancery.bus.consumers import consumer_state
 from chancery.bus.publish import publish
 from chancery.events import topology
 from chancery.events.envelope import Envelope, Event
@@ -22,6 +23,9 @@ from chancery.runtime.parking import ParkedMessage
 from chancery.runtime.service import Service
 from chancery.runtime.settings import ServiceSettings
 from chancery.testkit.waiting import eventually
+
+ACK_WAIT_S = 3
+"""Short enough to be outlasted, and longer than a process stands still on a busy machine."""
 
 CANCELLED = topology.consumer(topology.RELEASE_CANCELLED)
 
@@ -45,6 +49,12 @@ async def send(connection: Connection, event: Event) -> int:
     """Publish an event of the helper above and return its sequence."""
     subject = topology.run_subject(event.tenant, event.envelope.subject, "cancelled")
     return (await publish(connection, subject, event)).sequence
+
+
+async def is_settled(connection: Connection) -> bool:
+    """Tell whether nothing waits for CANCELLED and nothing of it is in work."""
+    state = await consumer_state(connection, CANCELLED)
+    return state.pending == 0 and state.ack_pending == 0
 
 
 @dataclass

@@ -161,7 +161,7 @@ async def test_a_request_that_does_not_fit_names_the_field(
     connection: Connection, settings: ServiceSettings, body: bytes, field: str | None
 ) -> None:
     async with listening(connection, settings, answering(echo)):
-        raw = await connection.request(SUBJECT, body, timeout_s=5)
+        raw = await connection.request(SUBJECT, body, timeout_s=WITHIN_S)
     failure = Reply[Answer].model_validate_json(raw.data).failure
 
     assert failure is not None

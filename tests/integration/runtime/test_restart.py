@@ -21,6 +21,7 @@ from chancery.events.topology import RELEASE_AUTHORITY, consumer
 from chancery.runtime.delivery import Delivery
 from chancery.runtime.service import Service
 from chancery.runtime.settings import ServiceSettings
+from chancery.testkit.ports import kept_port
 from chancery.testkit.waiting import eventually
 from tests.integration.bus.messages import outgoing
 from tests.integration.runtime.parts import (
@@ -28,6 +29,7 @@ from tests.integration.runtime.parts import (
     MemoryParking,
     cancelled,
     is_ready,
+    is_settled,
     running,
     send,
 )
@@ -40,11 +42,13 @@ class Server:
     """A NATS of this test alone, to kill and start again on the same port and folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.prepared = embedded_nats.prepare(folder, run=folder, logs=folder)
+        # Nobody else gets its ports while it is down.
+        ports = {"port": kept_port(), "http_port": kept_port()}
+        self.prepared = embedded_nats.prepare(folder, run=folder, logs=folder, **ports)
         self.process = start(self.prepared.spec)
 
     async def up(self) -> str:
-        await eventually(lambda: asyncio.to_thread(self.prepared.is_ready), within_s=20)
+        await eventually(lambda: asyncio.to_thread(self.prepared.is_ready))
         return self.prepared.url
 
     async def restart(self) -> None:
@@ -87,10 +91,12 @@ async def test_a_service_goes_on_after_a_restart_of_the_bus(server: Server) -> N
         async with running(ServiceSettings(nats_url=url, stop_s=5), register) as service:
             await _play(connection, "before")
             await eventually(lambda: seen == ["before"] and read == [1])
+            # An acknowledgement on its way would be lost with the server, and handling repeated.
+            await eventually(lambda: is_settled(connection))
             await server.restart()
-            await eventually(lambda: connection.is_connected, within_s=10)
+            await eventually(lambda: connection.is_connected)
             await _play(connection, "after")
-            await eventually(lambda: seen == ["before", "after"] and read == [1, 2], within_s=20)
+            await eventually(lambda: seen == ["before", "after"] and read == [1, 2])
             answer = await ask(connection, SUBJECT, request("r1"), Answer)
             await eventually(lambda: is_ready(service))
 

@@ -22,11 +22,13 @@ from chancery.runtime.service import Service
 from chancery.runtime.settings import ServiceSettings
 from chancery.testkit.waiting import WITHIN_S, eventually
 from tests.integration.runtime.parts import (
+    ACK_WAIT_S,
     CANCELLED,
     MemoryParking,
     cancelled,
     get,
     is_ready,
+    is_settled,
     ready,
     running,
     send,
@@ -82,11 +84,6 @@ async def elapsed(seconds: float) -> None:
     await eventually(lambda: time.monotonic() >= end)
 
 
-async def is_settled(connection: Connection) -> bool:
-    state = await consumer_state(connection, CANCELLED)
-    return state.pending == 0 and state.ack_pending == 0
-
-
 async def test_an_event_is_handled_once_and_acknowledged(
     connection: Connection, settings: ServiceSettings
 ) -> None:
@@ -129,7 +126,6 @@ async def test_an_event_that_is_passed_over_is_acknowledged_and_not_handled(
 async def test_an_event_reaches_an_idle_worker_within_milliseconds(
     connection: Connection, settings: ServiceSettings
 ) -> None:
-    delays: list[float] = []
     arrived = asyncio.Event()
 
     async def handle(event: Event, delivery: Delivery) -> None:
@@ -138,15 +134,19 @@ async def test_an_event_reaches_an_idle_worker_within_milliseconds(
 
     async with running(settings, with_worker(handle, MemoryParking())) as service:
         await eventually(lambda: is_ready(service))
-        for _ in range(20):
+
+        async def delay_s() -> float:
             arrived.clear()
             began = time.perf_counter()
             await send(connection, cancelled())
             await asyncio.wait_for(arrived.wait(), WITHIN_S)
-            delays.append(time.perf_counter() - began)
+            return time.perf_counter() - began
 
-    # One that only looks now and then would be late most of the time, on a quiet machine too.
-    assert sorted(delays)[len(delays) // 4] < 0.1
+        async def is_prompt() -> bool:
+            return sorted([await delay_s() for _ in range(20)])[10] < 0.1
+
+        # A busy machine has quiet moments; one that only looks now and then is late in each.
+        assert await eventually(is_prompt)
 
 
 @pytest.mark.parametrize("error", [Unavailable("away"), Conflict("raced"), RuntimeError("bug")])
@@ -239,7 +239,7 @@ async def test_a_handler_longer_than_ack_wait_runs_once(
     async def handle(event: Event, delivery: Delivery) -> None:
         del event
         attempts.append(delivery.attempt)
-        await elapsed(2.5)
+        await elapsed(1.5 * ACK_WAIT_S)
 
     async with running(settings, with_worker(handle, MemoryParking())):
         await send(connection, cancelled())
@@ -292,7 +292,7 @@ async def test_a_deleted_consumer_is_unready_with_a_reason_until_it_is_back(
         await eventually(is_red)
         _, reasons = await ready(service)
         assert "does not exist" in (reasons[name] or "")
-        await provision.apply(connection, provision.Plan(ack_wait_s=1))
+        await provision.apply(connection, provision.Plan(ack_wait_s=ACK_WAIT_S))
         await eventually(lambda: is_ready(service))
         await send(connection, cancelled())
         await eventually(lambda: recorder.seen)
@@ -357,9 +357,12 @@ async def test_stopping_finishes_what_runs_and_gives_back_the_rest_at_once(
         await asyncio.wait_for(started.wait(), WITHIN_S)
 
     assert finished.is_set()
-    state = await consumer_state(connection, CANCELLED)
-    assert state.ack_pending == 0
-    assert state.pending == 2
+
+    async def is_given_back() -> bool:
+        state = await consumer_state(connection, CANCELLED)
+        return (state.ack_pending, state.pending) == (0, 2)
+
+    assert await eventually(is_given_back)
 
 
 async def test_a_handler_that_outlasts_the_stop_is_cut_off_and_given_back(

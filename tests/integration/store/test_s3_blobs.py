@@ -10,11 +10,11 @@ import httpx
 import obstore
 import pytest
 
-from chancery.embedded.ports import free_port
 from chancery.kernel.errors import Unavailable
 from chancery.kernel.ids import random_id
 from chancery.store.blobs import BlobCorrupt, Blobs, Receiving, Stock, open_blobs
 from chancery.store.object_blobs import open_object_blobs
+from chancery.testkit.ports import kept_port
 from chancery.testkit.waiting import wait_until
 from tests.unit.store.test_blobs import LIMIT, BlobsContract
 from tests.unit.store.test_receiving import ReceivingContract
@@ -30,7 +30,7 @@ STOP_S = 10
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     """Run a server that speaks S3 in a process of its own."""
-    url = f"http://127.0.0.1:{(port := free_port())}"
+    url = f"http://127.0.0.1:{(port := kept_port())}"
     log = tmp_path_factory.mktemp("s3") / "log"
     with log.open("wb") as output:
         server = subprocess.Popen(
@@ -130,7 +130,7 @@ class TestS3Blobs(BlobsContract):
 
 
 async def test_a_server_that_is_away_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    _set(monkeypatch, f"http://127.0.0.1:{free_port()}")
+    _set(monkeypatch, f"http://127.0.0.1:{kept_port()}")
     blobs = open_blobs("s3://bucket")
 
     with pytest.raises(Unavailable) as refused:

@@ -58,7 +58,9 @@ class NatsServer:
         return answers_ok(self.http_port, "/healthz")
 
 
-def prepare(folder: Path, *, run: Path, logs: Path, port: int | None = None) -> NatsServer:
+def prepare(
+    folder: Path, *, run: Path, logs: Path, port: int | None = None, http_port: int | None = None
+) -> NatsServer:
     """Write the configuration of the server whose data stands in `folder`.
 
     Port and credentials stay the same for every restart of the returned server, and for every
@@ -72,7 +74,7 @@ def prepare(folder: Path, *, run: Path, logs: Path, port: int | None = None) -> 
     config = folder / "server.conf"
     before = listening_port(folder)
     port = _usual_port(before) if port is None else port
-    http_port = free_port()
+    http_port = free_port() if http_port is None else http_port
     users = load_users(folder)
     write_accounts(folder, users)
     write_secret(config, render_config(folder / "data", port=port, http_port=http_port))

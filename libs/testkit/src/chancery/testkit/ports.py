@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 LOOPBACK = "127.0.0.1"
 
+_KEPT: list[socket.socket] = []
+
 
 @dataclass(frozen=True, slots=True)
 class ReservedPort:
@@ -32,13 +34,27 @@ def reserved_port() -> Generator[ReservedPort]:
     On Linux a socket that is bound and does not listen keeps the system from choosing its port for
     others, and lets a server that may reuse addresses open it. Elsewhere it would be in the way.
     """
-    with socket.socket() as holder:
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if sys.platform == "linux":
-            holder.bind((LOOPBACK, 0))
-            yield ReservedPort(holder.getsockname()[1], holder)
-            return
-        with socket.socket() as probe:
-            probe.bind((LOOPBACK, 0))
-            number: int = probe.getsockname()[1]
-        yield ReservedPort(number, holder)
+    reserved = _reserve()
+    with reserved.holder:
+        yield reserved
+
+
+def kept_port() -> int:
+    """Return a port that is handed out to nobody else as long as this process lives.
+
+    It is for a server that is told its port, and for one that is away for a while and comes back.
+    """
+    reserved = _reserve()
+    _KEPT.append(reserved.holder)
+    return reserved.number
+
+
+def _reserve() -> ReservedPort:
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if sys.platform == "linux":
+        holder.bind((LOOPBACK, 0))
+        return ReservedPort(holder.getsockname()[1], holder)
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return ReservedPort(probe.getsockname()[1], holder)
