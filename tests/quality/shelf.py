@@ -39,13 +39,13 @@ class Shelf:
     def ask(self, question: str, names: Collection[str]) -> Question:
         """Return `question` as execution gets it: with the words counted in these books."""
         pins = [self.books[name].pin.number for name in names]
-        counts, total = self.indexes.statistics(TENANT, counted_terms(question), pins)
+        counts, total = self.indexes.within(TENANT, pins).statistics(counted_terms(question))
         return Question(question, "en", Bounds(), Statistics(counts, total))
 
     def gather(self, question: str, names: Collection[str]) -> tuple[Passage, ...]:
         """Return what a run over these books gathers for `question`, best first."""
         pins = {self.books[name].pin.number: self.books[name].pin for name in names}
-        hits = self.indexes.search(TENANT, question, pins, kind="passage", limit=HITS_MAX)
+        hits = self.indexes.within(TENANT, pins).search(question, kind="passage", limit=HITS_MAX)
         books = {self.books[name].pin.ref.key: self.books[name] for name in names}
         return tuple(
             Passage(

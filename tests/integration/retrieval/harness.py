@@ -35,12 +35,12 @@ class Desk:
 
     async def ready(self, ref: ResourceRef, revision: int = 1) -> ScopeEntry:
         """Wait until the revision is ready and return its scope entry."""
-        found = await eventually(lambda: self._entry(ref, revision), within_s=30)
+        found = await eventually(lambda: self._entry(ref, revision), within_s=60)
         assert found is not None
         return found
 
     async def ask(
-        self, question: str, *entries: ScopeEntry, mode: Mode = "auto", within_s: float = 20
+        self, question: str, *entries: ScopeEntry, mode: Mode = "auto", within_s: float = 60
     ) -> RunGathered:
         """Admit a run over `entries` and return what is gathered for it."""
         run_id = await self.admit(question, *entries, mode=mode)
@@ -66,7 +66,7 @@ class Desk:
             language="en",
             mode=mode,
             bounds=Bounds(),
-            deadline=now + timedelta(seconds=60),
+            deadline=now + timedelta(seconds=600),
             barrier=1,
             index_sequence=max((entry.index_sequence for entry in entries), default=0),
         )
@@ -104,7 +104,7 @@ class Desk:
                     return stored.sequence, _pin_of_ready(data)
             return None
 
-        pinned = await eventually(found, within_s=30)
+        pinned = await eventually(found, within_s=60)
         assert pinned is not None
         return pinned
 
@@ -123,11 +123,12 @@ class Desk:
             try:
                 return await ask(self.log.connection, subject, request, SearchResult)
             except Unavailable as error:
-                if error.code != "no_responders":
+                # As the gateway does, it asks once more when whom it asked is gone.
+                if error.code not in {"no_responders", "bus_timeout"}:
                     raise
                 return None
 
-        found = await eventually(answered, within_s=20)
+        found = await eventually(answered, within_s=60)
         assert found is not None
         return found
 

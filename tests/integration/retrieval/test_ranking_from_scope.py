@@ -70,7 +70,7 @@ def _questions(draw: random.Random) -> list[str]:
 
 def _found(index: TenantIndex, question: str, mine: Sequence[_Source], limit: int) -> list[Hit]:
     pins = [source.pin.number for source in mine]
-    return list(index.search(question, pins, kind="passage", limit=limit))
+    return list(index.within(pins).search(question, kind="passage", limit=limit))
 
 
 def _by_the_engine(index: TenantIndex, question: str, mine: Sequence[_Source]) -> list[Hit]:
@@ -163,8 +163,8 @@ def test_a_measure_that_is_hidden_has_no_part_in_the_order_of_the_others(tmp_pat
         index.commit(1)
 
     def names(index: TenantIndex, hidden: Sequence[tuple[int, str]]) -> list[str]:
-        question, pins = "revenue margin", [pin.number]
-        found = index.search(question, pins, kind="measure", limit=10, hidden=hidden)
+        scope = index.within([pin.number], hidden)
+        found = scope.search("revenue margin", kind="measure", limit=10)
         return [hit.name for hit in found]
 
     assert names(whole, hidden) == names(alone, ()) == ["revenue", "margin"]

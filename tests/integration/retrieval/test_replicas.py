@@ -58,29 +58,29 @@ async def test_each_replica_reads_the_index_log_by_itself(desk: Desk, place: Pla
         with replica(place, 0), replica(place, 1) as second:
             for number in (0, 1):
                 meta = _folder(place, number) / "index" / TENANT / "meta.json"
-                await eventually(meta.exists, within_s=20)
-            assert await eventually(lambda: _complete(desk, entry), within_s=20)
+                await eventually(meta.exists, within_s=60)
+            assert await eventually(lambda: _complete(desk, entry), within_s=60)
             both = [await found(desk, entry) for _ in range(10)]
             gathered = [await desk.ask(_QUERY, entry) for _ in range(4)]
             second.kill()
-            second.wait(10)
+            second.wait(30)
             alone = [await found(desk, entry) for _ in range(5)]
             other = await desk.log.declare("other")
             await desk.log.publish(other, _TEXT.encode())
             late = await desk.ready(other)
-            more = await found(desk, entry, late)
+            more = await eventually(lambda: _complete(desk, entry, late))
         with replica(place, 1):
-            assert await eventually(lambda: _complete(desk, entry, late), within_s=20)
+            assert await eventually(lambda: _complete(desk, entry, late), within_s=60)
 
     assert both == [1] * 10
     assert [len(each.passages) for each in gathered] == [1] * 4
-    assert (alone, more) == ([1] * 5, 2)
+    assert (alone, more) == ([1] * 5, True)
 
 
 async def test_a_replica_without_readers_says_how_they_are_made(desk: Desk, place: Place) -> None:
     del desk
     with replica(place, 5) as process:
-        assert await eventually(lambda: process.poll() is not None, within_s=20)
+        assert await eventually(lambda: process.poll() is not None, within_s=60)
 
     assert process.returncode != 0
     told = (place.folder / "retrieval.log").read_text("utf-8")
@@ -94,14 +94,14 @@ async def test_a_folder_that_is_taken_from_the_running_service_is_built_again(
     with running("indexing", place), running("retrieval", place):
         await desk.log.publish(ref, _TEXT.encode())
         entry = await desk.ready(ref)
-        before = await found(desk, entry)
+        before = await eventually(lambda: _complete(desk, entry))
 
         take_away(place.folder / "index")
 
-        await eventually((place.folder / "index" / TENANT / "meta.json").exists, within_s=20)
-        again = await eventually(lambda: _complete(desk, entry), within_s=20)
+        await eventually((place.folder / "index" / TENANT / "meta.json").exists, within_s=60)
+        again = await eventually(lambda: _complete(desk, entry), within_s=60)
 
-    assert (before, again) == (1, True)
+    assert (before, again) == (True, True)
 
 
 async def test_a_damaged_index_is_noticed_at_the_start_and_built_again(
@@ -112,15 +112,15 @@ async def test_a_damaged_index_is_noticed_at_the_start_and_built_again(
         with running("retrieval", place):
             await desk.log.publish(ref, _TEXT.encode())
             entry = await desk.ready(ref)
-            before = await found(desk, entry)
+            before = await eventually(lambda: _complete(desk, entry))
         damaged = list((place.folder / "index" / TENANT).glob("*.fast"))
         for path in damaged:
             path.write_bytes(bytes(path.stat().st_size))
         with running("retrieval", place):
-            again = await eventually(lambda: _complete(desk, entry), within_s=20)
+            again = await eventually(lambda: _complete(desk, entry), within_s=60)
 
     assert damaged
-    assert (before, again) == (1, True)
+    assert (before, again) == (True, True)
 
 
 async def test_a_wished_rebuild_is_searched_all_the_while(desk: Desk, place: Place) -> None:
@@ -128,7 +128,7 @@ async def test_a_wished_rebuild_is_searched_all_the_while(desk: Desk, place: Pla
     with running("indexing", place), running("retrieval", place):
         await desk.log.publish(ref, _TEXT.encode())
         entry = await desk.ready(ref)
-        assert await found(desk, entry) == 1
+        assert await eventually(lambda: _complete(desk, entry))
         old = {path.name for path in (place.folder / "index" / TENANT).glob("*.fast")}
         wish = place.folder / "index-rebuild"
         wish.touch()
@@ -138,17 +138,17 @@ async def test_a_wished_rebuild_is_searched_all_the_while(desk: Desk, place: Pla
             during.append(await found(desk, entry))
             return not wish.exists()
 
-        assert await eventually(ended, within_s=30)
+        assert await eventually(ended, within_s=90)
         new = {path.name for path in (place.folder / "index" / TENANT).glob("*.fast")}
         other = await desk.log.declare("other")
         await desk.log.publish(other, _TEXT.encode())
         late = await desk.ready(other)
-        after = await found(desk, entry, late)
+        after = await eventually(lambda: _complete(desk, entry, late))
 
     assert set(during) == {1}
     assert new
     assert new.isdisjoint(old)
-    assert after == 2
+    assert after
 
 
 def _folder(place: Place, number: int) -> Path:

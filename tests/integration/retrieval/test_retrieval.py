@@ -111,11 +111,11 @@ async def test_killed_between_runs_it_gathers_once_for_each(desk: Desk, place: P
     for _ in range(3):
         runs += [await desk.admit("service reviews", entry) for _ in range(4)]
         with running("retrieval", place) as process:
-            await eventually(lambda r=runs[-3]: desk.gathered(r), within_s=30)
+            await eventually(lambda r=runs[-3]: desk.gathered(r), within_s=60)
             process.kill()
     with running("retrieval", place):
         for run in runs:
-            await eventually(lambda r=run: desk.gathered(r), within_s=30)
+            await eventually(lambda r=run: desk.gathered(r), within_s=60)
 
     for run in runs:
         subject = run_subject(TENANT, run, "gathered")
@@ -129,7 +129,7 @@ async def test_an_admission_delivered_twice_is_gathered_once(desk: Desk, place: 
     with running("indexing", place), running("retrieval", place):
         await desk.log.publish(ref, _OWNER.encode())
         run = await desk.admit("service reviews", await desk.ready(ref))
-        await eventually(lambda: desk.gathered(run), within_s=20)
+        await eventually(lambda: desk.gathered(run))
         admitted = run_subject(TENANT, run, "admitted")
         (stored,) = [each async for each in read_subject(desk.log.connection, RUNS, admitted)]
         event = decode(stored.payload)
@@ -151,7 +151,7 @@ async def test_a_withdrawn_source_leaves_the_index(desk: Desk, place: Place) -> 
         entry = await desk.ready(ref)
         before = await desk.ask("service reviews", entry)
         await desk.log.record(ref, RevisionWithdrawn())
-        await eventually(lambda: _withdrawn(desk, ref), within_s=20)
+        await eventually(lambda: _withdrawn(desk, ref))
         last = (await desk.log.index(ref))[-1].sequence
         stale = entry.model_copy(update={"index_sequence": last})
         after = await desk.ask("service reviews", stale)
@@ -169,7 +169,7 @@ async def test_a_run_whose_scope_is_gone_is_parked_and_the_next_one_gathered(
         await desk.log.publish(ref, _OWNER.encode())
         entry = await desk.ready(ref)
         lost = await desk.admit("service reviews", entry, lose_scope=True)
-        await eventually(lambda: _parked(database, lost), within_s=20)
+        await eventually(lambda: _parked(database, lost))
         found = await desk.ask("service reviews", entry)
 
     assert await desk.gathered(lost) is None

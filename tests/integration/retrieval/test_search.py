@@ -126,7 +126,7 @@ async def test_a_revision_that_was_withdrawn_is_not_found_by_its_old_pin(
         async def excluded() -> bool:
             return "excluded 1 withdrawn" in await desk.log.told(ref)
 
-        await eventually(excluded, within_s=20)
+        await eventually(excluded)
         last = (await desk.log.index(ref))[-1].sequence
         after = await desk.search(_QUERY, entry.model_copy(update={"index_sequence": last}))
 

@@ -65,12 +65,12 @@ async def test_a_late_result_never_revives_what_was_withdrawn(
     world.announce(pin, as_of=1)
     await service.catch_up()
     late = service.found("service", pin)
-    confirmed = service.indexes.confirmed(TENANT, [pin.number])
+    unconfirmed = service.indexes.within(TENANT, [pin.number]).unconfirmed
     world.announce(pin, as_of=9)
     again = world.start()
     await again.catch_up()
 
-    assert (late, confirmed) == ([], frozenset())
+    assert (late, unconfirmed) == ([], {pin.number})
     assert again.found("service", pin) == [pin.number]
 
 
@@ -163,7 +163,7 @@ async def test_a_poison_event_is_parked_and_blocks_nothing(tmp_path: Path, damag
     await service.catch_up()
 
     assert service.found("service", bad, good) == [good.number]
-    assert service.indexes.confirmed(TENANT, [bad.number]) == frozenset()
+    assert service.indexes.within(TENANT, [bad.number]).unconfirmed == {bad.number}
     assert [(one.stored.sequence, one.consumer) for one in world.parked] == [(1, "retrieval-index")]
 
 

@@ -63,7 +63,7 @@ async def indexed(folder: Path, folders: IndexFolders) -> tuple[World, Pin]:
 
 def found(kept: Keeping, *pins: Pin) -> set[int]:
     numbers = [pin.number for pin in pins]
-    hits = kept.following.index.search(TENANT, "reviews", numbers, kind="passage", limit=50)
+    hits = kept.following.index.within(TENANT, numbers).search("reviews", kind="passage", limit=50)
     return {hit.pin for hit in hits}
 
 

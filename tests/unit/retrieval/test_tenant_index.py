@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
+from tantivy import Index
 
+from chancery.retrieval.adapters.scoped import Scoped
+from chancery.retrieval.adapters.tenant_index import TenantIndex
 from chancery.retrieval.adapters.tenant_indexes import TenantIndexes
 from chancery.retrieval.domain.entries import Entry, EntryKind, Pin, RevisionRef
 from chancery.retrieval.domain.gathering import Hit
@@ -33,7 +38,7 @@ def _search(
     indexes: TenantIndexes, question: str, *pins: Pin, kind: EntryKind = "passage"
 ) -> tuple[Hit, ...]:
     numbers = [pin.number for pin in pins]
-    return indexes.search(_TENANT, question, numbers, kind=kind, limit=10)
+    return indexes.within(_TENANT, numbers).search(question, kind=kind, limit=10)
 
 
 def test_a_passage_is_found_with_its_part_and_offsets(tmp_path: Path) -> None:
@@ -127,13 +132,14 @@ def test_a_revision_is_replaced_and_then_removed(tmp_path: Path) -> None:
     _add(indexes, old, _passage("alpha"))
 
     _add(indexes, new, _passage("beta"), position=2)
-    replaced = indexes.confirmed(_TENANT, [old.number, new.number])
+    replaced = indexes.within(_TENANT, [old.number, new.number]).unconfirmed
     indexes.replace(_TENANT, new.ref, None, ())
     indexes.commit(_TENANT, 3)
 
-    assert replaced == {new.number}
+    assert replaced == {old.number}
     assert _search(indexes, "alpha beta", old, new) == ()
-    assert indexes.confirmed(_TENANT, [old.number, new.number]) == frozenset()
+    both = {old.number, new.number}
+    assert indexes.within(_TENANT, both).unconfirmed == both
 
 
 def test_what_is_confirmed_is_known_again_after_opening(tmp_path: Path) -> None:
@@ -151,7 +157,10 @@ def test_what_is_confirmed_is_known_again_after_opening(tmp_path: Path) -> None:
 
     again = TenantIndexes.open(tmp_path)
     pins = [kept, gone, forgotten]
-    assert again.confirmed(_TENANT, [pin.number for pin in pins]) == {kept.number}
+    assert again.within(_TENANT, [pin.number for pin in pins]).unconfirmed == {
+        gone.number,
+        forgotten.number,
+    }
     assert {hit.pin for hit in _search(again, "service", *pins)} == {kept.number}
 
 
@@ -159,7 +168,7 @@ def test_an_empty_revision_is_confirmed_too(tmp_path: Path) -> None:
     indexes, pin = TenantIndexes.open(tmp_path), _pin("a")
     _add(indexes, pin)
 
-    assert indexes.confirmed(_TENANT, [pin.number, 7]) == {pin.number}
+    assert indexes.within(_TENANT, [pin.number, 7]).unconfirmed == {7}
 
 
 def test_the_position_is_part_of_the_commit(tmp_path: Path) -> None:
@@ -178,7 +187,7 @@ def test_tenants_share_nothing(tmp_path: Path) -> None:
     indexes, pin = TenantIndexes.open(tmp_path), _pin("a")
     _add(indexes, pin, _passage("alpha"))
 
-    found = indexes.search("other", "alpha", [pin.number], kind="passage", limit=10)
+    found = indexes.within("other", [pin.number]).search("alpha", kind="passage", limit=10)
 
     assert found == ()
     assert sorted(path.name for path in tmp_path.iterdir()) == [_TENANT]
@@ -244,7 +253,8 @@ def test_more_tenants_than_writers_keep_what_was_committed(tmp_path: Path) -> No
 
     assert len(indexes.writing) < 12
     for number in range(12):
-        found = indexes.search(f"t{number}", "alpha", [pin.number], kind="passage", limit=1)
+        scope = indexes.within(f"t{number}", [pin.number])
+        found = scope.search("alpha", kind="passage", limit=1)
         assert len(found) == 1
 
 
@@ -255,10 +265,54 @@ def test_words_are_counted_in_the_admitted_passages_alone(tmp_path: Path) -> Non
     _add(indexes, other, _passage("reviews of the budget"), position=2)
 
     terms = ("review", "budget", "nothing", "owner")
-    alone = indexes.statistics(_TENANT, terms, [mine.number])
-    both = indexes.statistics(_TENANT, terms, [mine.number, other.number])
+    alone = indexes.within(_TENANT, [mine.number]).statistics(terms)
+    both = indexes.within(_TENANT, [mine.number, other.number]).statistics(terms)
 
     assert alone == ((2, 0, 0, 1), 2)
     assert both == ((3, 1, 0, 1), 3)
-    assert indexes.statistics(_TENANT, terms, []) == ((0, 0, 0, 0), 0)
-    assert indexes.statistics("nobody", terms, [mine.number]) == ((0, 0, 0, 0), 0)
+    assert indexes.within(_TENANT, []).statistics(terms) == ((0, 0, 0, 0), 0)
+    assert indexes.within("nobody", [mine.number]).statistics(terms) == ((0, 0, 0, 0), 0)
+
+
+@pytest.mark.req("CL-12", "CR-27")
+@pytest.mark.parametrize("moment", ["reload", "searcher"])
+def test_a_scope_is_of_one_commit_whatever_is_committed_meanwhile(
+    tmp_path: Path, moment: str
+) -> None:
+    index, pin = TenantIndex.open(_TENANT, tmp_path), _pin("orders", kind="dataset")
+    cards = [Entry("measure", f"revenue {name}", 1, name=name) for name in ("shown", "secret")]
+    index.replace(pin.ref, pin, cards)
+    index.commit(1)
+    seen: list[tuple[list[str], frozenset[int]]] = []
+
+    def look(scope: Scoped) -> None:
+        hits = scope.search("revenue", kind="measure", limit=10)
+        seen.append(([hit.name for hit in hits], scope.unconfirmed))
+
+    def within() -> Scoped:
+        return index.within([pin.number], [(pin.number, "secret")])
+
+    before = within()
+    look(before)
+    watched = _Watched(index.index, moment, lambda: look(within()))
+    index.index = cast("Index", watched)
+    index.replace(pin.ref, None, ())
+    index.commit(2)
+    look(before)
+    look(within())
+
+    assert seen == [*[(["shown"], frozenset())] * 3, ([], {pin.number})]
+
+
+class _Watched:
+    """An index of the engine that calls back before one of its methods."""
+
+    def __init__(self, index: Index, moment: str, look: Callable[[], None]) -> None:
+        self._index = index
+        self._moment = moment
+        self._look = look
+
+    def __getattr__(self, name: str) -> object:
+        if name == self._moment:
+            self._look()
+        return getattr(self._index, name)

@@ -62,7 +62,7 @@ class Service:
     def found(self, question: str, *pins: Pin, tenant: str = TENANT) -> list[int]:
         """Return the pins of the hits for `question`, best first."""
         numbers = [pin.number for pin in pins]
-        hits = self.indexes.search(tenant, question, numbers, kind="passage", limit=50)
+        hits = self.indexes.within(tenant, numbers).search(question, kind="passage", limit=50)
         return [hit.pin for hit in hits]
 
     async def failing_run(self) -> str:

@@ -40,6 +40,29 @@ class RunLog(Protocol):
         ...
 
 
+class SearchScope(Protocol):
+    """The entries of some pins as of one commit of an index, whatever is committed meanwhile.
+
+    What it returns, and in what order, depends on nothing else that the index holds.
+    """
+
+    @property
+    def unconfirmed(self) -> frozenset[int]:
+        """Return those of the pins whose entries the index does not hold."""
+        ...
+
+    def search(self, question: str, *, kind: EntryKind, limit: int) -> tuple[Hit, ...]:
+        """Return the best entries for the words of `question`, best first.
+
+        The question is data: no character in it is an operator.
+        """
+        ...
+
+    def statistics(self, terms: Sequence[str]) -> tuple[tuple[int, ...], int]:
+        """Return in how many passages each term stands, and how many passages there are."""
+        ...
+
+
 class SearchIndex(Protocol):
     """The search indexes of all tenants, each by itself; blocking, so call them in a thread.
 
@@ -92,35 +115,13 @@ class SearchIndex(Protocol):
         """Remove the tenant's index with its folder."""
         ...
 
-    def search(
-        self,
-        tenant: str,
-        question: str,
-        pins: Collection[int],
-        *,
-        kind: EntryKind,
-        limit: int,
-        hidden: Collection[tuple[int, str]] = (),
-    ) -> tuple[Hit, ...]:
-        """Return the best entries among `pins` for the words of `question`, best first.
+    def within(
+        self, tenant: str, pins: Collection[int], hidden: Collection[tuple[int, str]] = ()
+    ) -> SearchScope:
+        """Return the entries of `pins` as of the last commit, without the `hidden` measures.
 
-        The question is data: no character in it is an operator. Which entries are returned, and in
-        what order, depends on nothing outside `pins`, nor on the entries that are `hidden` by pin
-        and name.
+        Those are given by pin and name.
         """
-        ...
-
-    def statistics(
-        self, tenant: str, terms: Sequence[str], pins: Collection[int]
-    ) -> tuple[tuple[int, ...], int]:
-        """Return in how many passages of `pins` each term stands, and how many passages they have.
-
-        Nothing outside `pins` is counted: the numbers tell of the scope alone.
-        """
-        ...
-
-    def confirmed(self, tenant: str, pins: Collection[int]) -> frozenset[int]:
-        """Return those of `pins` whose entries the index holds."""
         ...
 
 

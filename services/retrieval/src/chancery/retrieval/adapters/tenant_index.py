@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -22,22 +22,31 @@ from chancery.retrieval.adapters.documents import (
     numbers,
     of_kind,
 )
-from chancery.retrieval.adapters.scoped import SCOPES_REMEMBERED, Scoped
+from chancery.retrieval.adapters.engine import engine_errors
+from chancery.retrieval.adapters.scoped import Scoped
 from chancery.retrieval.adapters.words import STEMS
-from chancery.retrieval.domain.entries import Entry, EntryKind, Pin, RevisionRef
-from chancery.retrieval.domain.gathering import Hit
-from chancery.retrieval.errors import IndexBroken, IndexInUse
+from chancery.retrieval.domain.entries import Entry, Pin, RevisionRef
 
 WRITER_HEAP_BYTES = 32 * 1024 * 1024
 """When the writer's memory is full it starts a segment; the engine needs at least 15 MB."""
 
+SCOPES_REMEMBERED = 32
+"""Scopes whose places are kept: a run and those after it often search the same revisions."""
 
-class _Word(NamedTuple):
-    """What is to be said of a revision: that its entries are here under a pin, or none are."""
+
+class _Change(NamedTuple):
+    """What the next commit does of a revision: its entries are here under a pin, or none are."""
 
     pin: int | None
     as_of: int
     slot: int = 0
+
+
+class _Places(NamedTuple):
+    """Where the pins of a scope have their entries, and which of them have none."""
+
+    slots: tuple[int, ...]
+    unconfirmed: frozenset[int]
 
 
 @dataclass(slots=True)
@@ -47,8 +56,9 @@ class TenantIndex:
     `held` is which pin of each revision has its entries here, by their numbers, as of the last
     commit, and `slots` where each of those pins has them; `known` is as of which place of the
     authority log each revision has its word here; `coming` is what the next commit changes of all
-    that, and `last_slot` the last one that was given out. `scopes` are the slots of scopes that
-    were searched since.
+    that, and `last_slot` the last one that was given out. `scopes` are the places of scopes that
+    were searched since. Many threads search while one commits: `swap` is held whenever `searcher`,
+    `slots` and `scopes` are read or written, which belong together.
     """
 
     tenant: str
@@ -59,11 +69,10 @@ class TenantIndex:
     held: dict[int, int] = field(default_factory=dict[int, int])
     slots: dict[int, int] = field(default_factory=dict[int, int])
     known: dict[int, int] = field(default_factory=dict[int, int])
-    coming: dict[int, _Word] = field(default_factory=dict[int, "_Word"])
+    coming: dict[int, _Change] = field(default_factory=dict[int, "_Change"])
     last_slot: int = 0
-    scopes: dict[tuple[int, ...], tuple[int, ...]] = field(
-        default_factory=dict[tuple[int, ...], tuple[int, ...]]
-    )
+    scopes: dict[tuple[int, ...], _Places] = field(default_factory=dict[tuple[int, ...], "_Places"])
+    swap: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def open(cls, tenant: str, folder: Path) -> TenantIndex:
@@ -110,7 +119,7 @@ class TenantIndex:
                 writer.delete_documents_by_query(exactly("revision", revision))
             if pin is None:
                 writer.add_document(document_of(TOMBSTONE, revision=revision, start=as_of))
-                self.coming[revision] = _Word(None, as_of)
+                self.coming[revision] = _Change(None, as_of)
                 return
             self.last_slot += 1
             number, slot = pin.number, self.last_slot
@@ -119,7 +128,7 @@ class TenantIndex:
             writer.add_document(
                 document_of(MARKER, revision=revision, pin=number, slot=slot, start=as_of)
             )
-            self.coming[revision] = _Word(number, as_of, slot)
+            self.coming[revision] = _Change(number, as_of, slot)
 
     def commit(self, position: int) -> None:
         """Make the replacements and `position` durable and searchable at once."""
@@ -128,19 +137,11 @@ class TenantIndex:
             writer.delete_documents_by_query(exactly("kind", POSITION))
             writer.add_document(document_of(POSITION, start=position))
             writer.commit()
-            # What goes is not confirmed from before the swap on, what comes from after it on.
-            for revision in self.coming:
-                if (gone := self.held.pop(revision, None)) is not None:
-                    self.slots.pop(gone, None)
             self.index.reload()
-            self.searcher = self.index.searcher()
-        words = self.coming.items()
-        kept = {revision: word.pin for revision, word in words if word.pin is not None}
-        slots = {word.pin: word.slot for _, word in words if word.pin is not None}
-        self.known |= {revision: word.as_of for revision, word in words}
-        self.held |= kept
-        self.slots |= slots
-        self.scopes = {}  # Another one: who reads the slots before must not write what is kept.
+            searcher = self.index.searcher()
+        with self.swap:
+            self._swap(searcher)
+        self.known |= {revision: change.as_of for revision, change in self.coming.items()}
         self.coming = {}
         self.position = position
 
@@ -149,70 +150,33 @@ class TenantIndex:
         self.writer = None
         self.coming = {}
 
-    def search(
-        self,
-        question: str,
-        pins: Collection[int],
-        *,
-        kind: EntryKind,
-        limit: int,
-        hidden: Collection[tuple[int, str]] = (),
-    ) -> tuple[Hit, ...]:
-        """Return the best entries of `kind` among `pins`; see `SearchIndex.search`."""
-        slots = self._slots(pins)
-        if not slots:
-            return ()
-        names = [(self.slots.get(pin, 0), name) for pin, name in hidden]
-        with engine_errors(self.tenant):
-            return Scoped(self.searcher, slots, kind).best(question, limit=limit, hidden=names)
+    def within(self, pins: Collection[int], hidden: Collection[tuple[int, str]] = ()) -> Scoped:
+        """Return the entries of `pins` as of the last commit; see `SearchIndex.within`."""
+        scope = tuple(pins)
+        with self.swap:
+            if (places := self.scopes.get(scope)) is None:
+                if len(self.scopes) >= SCOPES_REMEMBERED:
+                    self.scopes.clear()
+                places = self.scopes[scope] = self._places(scope)
+            names = [(self.slots[pin], name) for pin, name in hidden if pin in self.slots]
+            return Scoped(self.tenant, self.searcher, *places, tuple(names))
 
-    def statistics(
-        self, terms: Sequence[str], pins: Collection[int]
-    ) -> tuple[tuple[int, ...], int]:
-        """Return in how many passages of `pins` each term stands, and how many there are."""
-        slots = self._slots(pins)
-        if not slots:
-            return (0,) * len(terms), 0
-        with engine_errors(self.tenant):
-            return Scoped(self.searcher, slots, "passage").count(terms)
+    def _places(self, pins: tuple[int, ...]) -> _Places:
+        slots = tuple(slot for pin in pins if (slot := self.slots.get(pin)) is not None)
+        return _Places(slots, frozenset(pin for pin in pins if pin not in self.slots))
 
-    def confirmed(self, pins: Collection[int]) -> frozenset[int]:
-        """Return those of `pins` whose entries are here."""
-        if len(self._slots(pins)) == len(pins):
-            return frozenset(pins)
-        return frozenset(filter(self.slots.__contains__, pins))
-
-    def _slots(self, pins: Collection[int]) -> tuple[int, ...]:
-        """Return where those of `pins` that are here have their entries.
-
-        Ask before taking the searcher: it is swapped before the new slots are told of. The first
-        slot is 1.
-        """
-        scopes, scope = self.scopes, tuple(pins)
-        if (known := scopes.get(scope)) is not None:
-            return known
-        if len(scopes) >= SCOPES_REMEMBERED:
-            scopes.clear()
-        return scopes.setdefault(scope, tuple(filter(None, map(self.slots.get, scope))))
+    def _swap(self, searcher: Searcher) -> None:
+        """Have what was committed searched from now on."""
+        for revision, change in self.coming.items():
+            if (gone := self.held.pop(revision, None)) is not None:
+                self.slots.pop(gone, None)
+            if change.pin is not None:
+                self.held[revision] = change.pin
+                self.slots[change.pin] = change.slot
+        self.searcher = searcher
+        self.scopes.clear()
 
     def _open_writer(self) -> IndexWriter:
         if self.writer is None:
             self.writer = self.index.writer(WRITER_HEAP_BYTES, 1)
         return self.writer
-
-
-@contextmanager
-def engine_errors(tenant: str) -> Generator[None]:
-    """Turn whatever the engine raises, its panics included, into `IndexBroken`."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        if "LockBusy" in str(error):
-            message = "another process writes to this index folder; set another data_dir"
-            raise IndexInUse(message) from error
-        raise IndexBroken(tenant) from error
-    except BaseException as error:
-        # A panic of the engine is no Exception; its class cannot be imported.
-        if type(error).__name__ == "PanicException":
-            raise IndexBroken(tenant) from error
-        raise

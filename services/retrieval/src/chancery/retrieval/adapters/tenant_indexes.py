@@ -13,11 +13,28 @@ from chancery.retrieval.adapters.tenant_index import TenantIndex
 from chancery.retrieval.domain.entries import Entry, EntryKind, Pin, RevisionRef
 from chancery.retrieval.domain.gathering import Hit
 from chancery.retrieval.errors import IndexBroken
+from chancery.retrieval.ports import SearchScope
 
 WRITERS_MAX = 8
 """Open writers; each keeps memory, and merges the segments of its index meanwhile."""
 
 _log = logging.getLogger("chancery.retrieval")
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The `SearchScope` of a tenant that has no index."""
+
+    unconfirmed: frozenset[int]
+
+    def search(self, question: str, *, kind: EntryKind, limit: int) -> tuple[Hit, ...]:
+        """Find nothing."""
+        del question, kind, limit
+        return ()
+
+    def statistics(self, terms: Sequence[str]) -> tuple[tuple[int, ...], int]:
+        """Count nothing."""
+        return (0,) * len(terms), 0
 
 
 @dataclass(slots=True)
@@ -84,35 +101,12 @@ class TenantIndexes:
             known.release_writer()
         shutil.rmtree(self.root / tenant, ignore_errors=True)
 
-    def search(
-        self,
-        tenant: str,
-        question: str,
-        pins: Collection[int],
-        *,
-        kind: EntryKind,
-        limit: int,
-        hidden: Collection[tuple[int, str]] = (),
-    ) -> tuple[Hit, ...]:
-        """Search; see `SearchIndex.search`."""
+    def within(
+        self, tenant: str, pins: Collection[int], hidden: Collection[tuple[int, str]] = ()
+    ) -> SearchScope:
+        """Return what is to be searched; see `SearchIndex.within`."""
         known = self.opened.get(tenant)
-        if known is None:
-            return ()
-        return known.search(question, pins, kind=kind, limit=limit, hidden=hidden)
-
-    def statistics(
-        self, tenant: str, terms: Sequence[str], pins: Collection[int]
-    ) -> tuple[tuple[int, ...], int]:
-        """Count; see `SearchIndex.statistics`."""
-        known = self.opened.get(tenant)
-        if known is None:
-            return (0,) * len(terms), 0
-        return known.statistics(terms, pins)
-
-    def confirmed(self, tenant: str, pins: Collection[int]) -> frozenset[int]:
-        """Tell which pins are indexed; see `SearchIndex.confirmed`."""
-        known = self.opened.get(tenant)
-        return frozenset() if known is None else known.confirmed(pins)
+        return Nothing(frozenset(pins)) if known is None else known.within(pins, hidden)
 
     def close(self) -> None:
         """Give all writers back; see `SearchIndex.close`."""

@@ -77,11 +77,6 @@ def pins_of(scope: Scope) -> tuple[Pin, ...]:
     )
 
 
-def unconfirmed(pins: Sequence[Pin], confirmed: Collection[int]) -> tuple[str, ...]:
-    """Return the keys of the pins that the searched index does not hold, sorted."""
-    return tuple(sorted(pin.ref.key for pin in pins if pin.number not in confirmed))
-
-
 def gather_passages(
     hits: Sequence[Hit], pins: Mapping[int, Pin], sources_max: int
 ) -> tuple[GatheredPassage, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chancery.events.envelope import Envelope, Event
@@ -12,7 +11,6 @@ from chancery.evidence.scope import Scope
 from chancery.kernel.clock import Clock
 from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import derived_id
-from chancery.retrieval.domain.entries import EntryKind, Pin
 from chancery.retrieval.domain.gathering import (
     HITS_MAX,
     counted_terms,
@@ -21,7 +19,6 @@ from chancery.retrieval.domain.gathering import (
     hidden_measures,
     pins_of,
     searched_kinds,
-    unconfirmed,
 )
 from chancery.retrieval.errors import IndexBroken
 from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
@@ -86,19 +83,16 @@ class Gathering:
         pins = {pin.number: pin for pin in pins_of(scope)}
         documents = {number: pin for number, pin in pins.items() if pin.ref.kind != "dataset"}
         datasets = {number: pin for number, pin in pins.items() if pin.ref.kind == "dataset"}
-        wanted: Mapping[EntryKind, Mapping[int, Pin]] = {"passage": documents, "measure": datasets}
-        hidden, index = hidden_measures(scope), self.following.index
+        hidden = hidden_measures(scope)
         keys = {pin.ref.key: number for number, pin in datasets.items()}
         out = [(keys[key], name) for key, name in sorted(hidden) if key in keys]
+        searched = self.following.index.within(tenant, pins, out)
         try:
-            found = index.confirmed(tenant, pins)
             hits = {
-                kind: index.search(
-                    tenant, question, wanted[kind], kind=kind, limit=HITS_MAX, hidden=out
-                )
+                kind: searched.search(question, kind=kind, limit=HITS_MAX)
                 for kind in searched_kinds(data.mode)
             }
-            counts, total = index.statistics(tenant, counted_terms(question), documents)
+            counts, total = searched.statistics(counted_terms(question))
         except IndexBroken:
             self.following.report_broken(tenant)
             raise
@@ -111,7 +105,7 @@ class Gathering:
             term_counts=counts,
             passages_total=total,
             index_position=position,
-            unconfirmed=unconfirmed(tuple(pins.values()), found),
+            unconfirmed=tuple(sorted(pins[number].ref.key for number in searched.unconfirmed)),
         )
 
     def _envelope(self, event: Event, data: RunAdmitted) -> Envelope:

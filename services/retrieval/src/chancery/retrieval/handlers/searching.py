@@ -45,21 +45,14 @@ class Searching:
             Unavailable: the index is being built again; try again.
         """
         tenant, pin = request.caller.tenant, _pin(request.body.pin)
-        try:
-            found = await asyncio.to_thread(
-                self.following.index.confirmed, tenant, frozenset({pin.number})
-            )
-        except IndexBroken:
-            self.following.report_broken(tenant)
-            raise
-        return RevisionConfirmed(is_indexed=bool(found))
+        scope = await asyncio.to_thread(self.following.index.within, tenant, (pin.number,))
+        return RevisionConfirmed(is_indexed=not scope.unconfirmed)
 
     def _search(self, tenant: str, body: Search, position: int) -> SearchResult:
         pins, keys = _scope(tuple(map(_NAMES, body.pins)))
-        index = self.following.index
+        scope = self.following.index.within(tenant, pins)
         try:
-            found = index.confirmed(tenant, pins)
-            hits = index.search(tenant, body.query, pins, kind="passage", limit=body.limit)
+            hits = scope.search(body.query, kind="passage", limit=body.limit)
         except IndexBroken:
             self.following.report_broken(tenant)
             raise
@@ -70,7 +63,7 @@ class Searching:
                 if hit.pin in keys
             ),
             index_position=position,
-            unconfirmed=tuple(sorted(keys[pin] for pin in keys.keys() - found)),
+            unconfirmed=tuple(sorted(map(keys.__getitem__, scope.unconfirmed))),
         )
 
 
