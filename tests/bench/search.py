@@ -2,8 +2,9 @@
 
 Run as `python -m tests.bench.search`. Ours is what the service does: blobs read and verified,
 passages cut, entries replaced, commits of a stretch; then the handler of a search with 1,000
-admitted revisions. The bare engine gets the passages cut already. Queries of all take turns, so
-that whatever else the machine does slows all. The numbers are told, never judged.
+admitted revisions, or as many as are named. The bare engine gets the passages cut already. Queries
+of all take turns, so that whatever else the machine does slows all. The numbers are told, never
+judged.
 """
 
 from __future__ import annotations
@@ -46,7 +47,6 @@ STRETCH: Final = 100
 BLOCK: Final = 1_000
 """Revisions that the service and the bare engine index in one turn."""
 
-ADMITTED: Final = 1_000
 SCOPES: Final = 8
 """Callers who search in turn, each with other admitted revisions."""
 
@@ -63,6 +63,22 @@ class Size(TypedDict):
     postgres_search: Summary
     search_ratio_p95: float
     index_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be measured; as a text it is the options that say so."""
+
+    sizes: list[int]
+    queries: int
+    admitted: int
+    stop_words: bool
+
+    def __str__(self) -> str:
+        """Return the options."""
+        named = " ".join(map(str, self.sizes))
+        plain = "" if self.stop_words else " --no-stop-words"
+        return f"--sizes {named} --queries {self.queries} --admitted {self.admitted}{plain}"
 
 
 @dataclass(slots=True)
@@ -95,31 +111,35 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--queries", type=int, default=200, help="searches of each kind")
     parser.add_argument("--out", type=Path, default=OUT, help="where the JSON goes")
+    parser.add_argument("--admitted", type=int, default=1_000, help="revisions that are searched")
+    parser.add_argument(
+        "--stop-words",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="whether the commonest words are stop words, as in any text",
+    )
     chosen = parser.parse_args(arguments)
-    sizes, queries, out = list(chosen.sizes), int(chosen.queries), Path(chosen.out)
-    named = " ".join(map(str, sizes))
-    command = f"python -m tests.bench.search --sizes {named} --queries {queries}"
-    told = about(command, "18")
+    plan = Plan(chosen.sizes, chosen.queries, chosen.admitted, chosen.stop_words)
+    out = Path(chosen.out)
+    told = about(f"python -m tests.bench.search {plan}", "18")
     gc.set_threshold(*GARBAGE_THRESHOLDS)  # As in the service, for all three alike.
     with tempfile.TemporaryDirectory(prefix="chancery-bench-") as temporary:
         folder = Path(temporary) / "postgres"
         folder.mkdir()
         with running_postgres(ServerSettings(), folder) as dsn:
-            asyncio.run(_measure(sizes, queries, Path(temporary), dsn, told=told, out=out))
+            asyncio.run(_measure(plan, Path(temporary), dsn, told=told, out=out))
     return 0
 
 
-async def _measure(
-    sizes: Sequence[int], queries: int, folder: Path, server_dsn: str, *, told: About, out: Path
-) -> None:
+async def _measure(plan: Plan, folder: Path, server_dsn: str, *, told: About, out: Path) -> None:
     """Measure each size; print and write what there is after each, since large ones take long."""
     found: list[Size] = []
-    for size in sizes:
+    for size in plan.sizes:
         place = folder / str(size)
         place.mkdir()
-        corpus = await _corpus(size, queries, place)
+        corpus = await _corpus(size, plan, place)
         async with bare_postgres(server_dsn) as postgres:
-            found.append(await _size(corpus, place, postgres))
+            found.append(await _size(corpus, place, postgres, admitted=plan.admitted))
         print(_line(found[-1]), flush=True)
         await asyncio.to_thread(_write, out, {"about": told, "sizes": found})
 
@@ -129,14 +149,14 @@ def _write(out: Path, report: object) -> None:
     out.write_bytes(TypeAdapter(object).dump_json(report, indent=2) + b"\n")
 
 
-async def _corpus(size: int, queries: int, place: Path) -> Corpus:
+async def _corpus(size: int, plan: Plan, place: Path) -> Corpus:
     """Store documents of five passages each until there are `size` passages."""
     blobs = LocalBlobs.at(place / "blobs")
     pins: list[Pin] = []
     entries: list[tuple[Entry, ...]] = []
     sample: list[str] = []
     count = 0
-    for number, text in enumerate(documents(size, seed=3)):
+    for number, text in enumerate(documents(size, seed=3, stop_words=plan.stop_words)):
         if count >= size:
             break
         pin = await _store(blobs, f"source-{number}", text)
@@ -146,7 +166,8 @@ async def _corpus(size: int, queries: int, place: Path) -> Corpus:
         count += len(cut)
         if number % 10 == 0:
             sample.append(text)
-    return Corpus(pins, entries, questions(sample, queries), blobs)
+    asked = questions(sample, plan.queries, stop_words=plan.stop_words)
+    return Corpus(pins, entries, asked, blobs)
 
 
 async def _store(blobs: LocalBlobs, key: str, text: str) -> Pin:
@@ -159,7 +180,7 @@ async def _store(blobs: LocalBlobs, key: str, text: str) -> Pin:
     return Pin(RevisionRef("source", key, 1), sha256, manifest.sha256)
 
 
-async def _size(corpus: Corpus, place: Path, postgres: BarePostgres) -> Size:
+async def _size(corpus: Corpus, place: Path, postgres: BarePostgres, *, admitted: int) -> Size:
     indexes = TenantIndexes.open(place / "ours")
     log = written_log(corpus.pins, stretch=STRETCH)
     reader = following(log, indexes, corpus.blobs, place)
@@ -168,7 +189,7 @@ async def _size(corpus: Corpus, place: Path, postgres: BarePostgres) -> Size:
     await postgres.fill(
         (number, entry.text) for number, each in enumerate(corpus.entries) for entry in each
     )
-    times = await _search(corpus, reader, bare, postgres)
+    times = await _search(corpus, reader, bare, postgres, admitted=admitted)
     size_mb = sum(file.stat().st_size for file in (place / "ours").rglob("*") if file.is_file())
     indexes.close()
     return Size(
@@ -201,13 +222,13 @@ async def _build(
 
 
 async def _search(
-    corpus: Corpus, reader: Following, bare: BareIndex, postgres: BarePostgres
+    corpus: Corpus, reader: Following, bare: BareIndex, postgres: BarePostgres, *, admitted: int
 ) -> Times:
-    """Let the three take turns, each question over another scope of 1,000 revisions."""
+    """Let the three take turns, each question over another scope of so many revisions."""
     draw = random.Random(5)
     searching, times = Searching(reader), Times()
     scopes = [
-        draw.sample(range(len(corpus.pins)), min(ADMITTED, len(corpus.pins))) for _ in range(SCOPES)
+        draw.sample(range(len(corpus.pins)), min(admitted, len(corpus.pins))) for _ in range(SCOPES)
     ]
     for number, question in enumerate(corpus.questions):
         scope = scopes[number % SCOPES]

@@ -1,7 +1,7 @@
 """Texts out of a seeded vocabulary whose words are as common as Zipf says.
 
-The commonest are stop words, about half of all words as in any text; the others are made of
-syllables.
+The commonest are stop words, about half of all words as in any text, unless they are left out; the
+others are made of syllables.
 """
 
 from __future__ import annotations
@@ -33,27 +33,28 @@ class Vocabulary:
 
 
 @cache
-def vocabulary() -> Vocabulary:
+def vocabulary(*, stop_words: bool = True) -> Vocabulary:
     """Return the words, the same ones in every run."""
     draw = random.Random(7)
-    found: dict[str, None] = dict.fromkeys(sorted(filter(str.isascii, STOP_WORDS)))
+    common = sorted(filter(str.isascii, STOP_WORDS)) if stop_words else []
+    found: dict[str, None] = dict.fromkeys(common)
     while len(found) < WORDS:
         found["".join(draw.choice(_SYLLABLES) for _ in range(draw.randint(2, 5)))] = None
     weights = accumulate(1 / rank for rank in range(1, WORDS + 1))
     return Vocabulary(tuple(found), tuple(weights))
 
 
-def documents(count: int, *, seed: int) -> Iterator[str]:
+def documents(count: int, *, seed: int, stop_words: bool = True) -> Iterator[str]:
     """Yield so many documents of 5,000 characters in sentences and paragraphs."""
-    draw = random.Random(seed)
+    draw, known = random.Random(seed), vocabulary(stop_words=stop_words)
     for _ in range(count):
-        yield _document(draw)
+        yield _document(draw, known)
 
 
-def questions(texts: list[str], count: int) -> list[str]:
+def questions(texts: list[str], count: int, *, stop_words: bool = True) -> list[str]:
     """Return questions: some rare words of a text, and sentences of one, in turn."""
     draw = random.Random(11)
-    rare = set(vocabulary().words[_RARE])
+    rare = set(vocabulary(stop_words=stop_words).words[_RARE])
     found: list[str] = []
     for number in range(count):
         words = draw.choice(texts).replace(".", "").lower().split()
@@ -66,8 +67,7 @@ def questions(texts: list[str], count: int) -> list[str]:
     return found
 
 
-def _document(draw: random.Random) -> str:
-    known = vocabulary()
+def _document(draw: random.Random, known: Vocabulary) -> str:
     pieces: list[str] = []
     length = 0
     while length < DOCUMENT_CHARACTERS:

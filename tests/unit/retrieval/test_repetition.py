@@ -47,6 +47,11 @@ def test_stop_words_take_no_place() -> None:
     assert repeated("theatre and theatre") != (0,) * COLUMNS
 
 
+@pytest.mark.parametrize("word", ["shoulder", "becausality", "welcherlei", "throughput"])
+def test_a_word_that_begins_like_a_stop_word_counts(word: str) -> None:
+    assert _again(word, f"{word} to {word}") == (1,)
+
+
 def test_letters_of_any_script_make_words() -> None:
     assert _again("бюджет", "бюджет и бюджет", "Бюджета бюджет бюджету") == (1, 2)
     assert _again("東", "東 京 東 京") == (1,)

@@ -20,7 +20,8 @@ LOOKED_AT_MIN: Final = 50
 change their order."""
 
 CODES_REMEMBERED: Final = 16 * 1024
-"""Codes whose words are kept, some 3 MB: most questions meet the same ones."""
+"""Codes whose words are kept, some 3 MB, 20 if all were of the longest questions: most questions
+meet the same ones."""
 
 _K1: Final = 1.2
 _MORE: Final = tuple(times * (_K1 + 1) / (times + _K1) - 1 for times in (1, 2, 3))

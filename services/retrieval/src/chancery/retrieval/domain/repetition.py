@@ -2,10 +2,10 @@
 
 The engine is not asked how often a word stands in a passage (`domain.ranking` tells why), so each
 entry says it by itself: a Bloom filter (Bloom, 1970) of one hash, with the words that it holds
-twice or more, and those that it holds thrice or more; stop words, which are hardly ever searched,
-are not among them. A word is told by its beginning, which most of its forms share. A bit that
-another word has set makes a passage look more to the point than it is: with some ten of 512 set,
-by one word in fifty.
+twice or more, and those that it holds thrice or more; short stop words, which are hardly ever
+searched, are not among them. A word is told by its beginning, which most of its forms share. A bit
+that another word has set makes a passage look more to the point than it is: with some ten of 512
+set, by one word in fifty.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ _BITS: Final = 64
 _TWICE: Final = 2
 _BEGINNING: Final = re.compile(rf"\b\w{{1,{BEGINNING_CHARACTERS}}}")
 
+_PASSED_OVER: Final = frozenset(word for word in STOP_WORDS if len(word) < BEGINNING_CHARACTERS)
+"""The stop words that are told by their beginning from every other word."""
+
 _ASCII_WORDS: Final = "".join(
     chr(code).lower() if chr(code).isalnum() else " " for code in range(128)
 )
@@ -50,7 +53,7 @@ def repeated(text: str) -> tuple[int, ...]:
     """Return the filter of a passage, `COLUMNS` numbers."""
     found = [0] * COLUMNS
     for beginning, count in Counter(_beginnings(text)).items():
-        if count > 1 and beginning not in STOP_WORDS:
+        if count > 1 and beginning not in _PASSED_OVER:
             column, twice, thrice = _place(beginning)
             found[column] |= twice | (thrice if count > _TWICE else 0)
     return tuple(found)

@@ -39,11 +39,7 @@ class Searching:
         return await asyncio.to_thread(self._search, tenant, body, position)
 
     async def confirm(self, request: Request[ConfirmRevision]) -> RevisionConfirmed:
-        """Tell whether the index holds exactly this revision now.
-
-        Raises:
-            Unavailable: the index is being built again; try again.
-        """
+        """Tell whether the index holds exactly this revision now."""
         tenant, pin = request.caller.tenant, _pin(request.body.pin)
         scope = await asyncio.to_thread(self.following.index.within, tenant, (pin.number,))
         return RevisionConfirmed(is_indexed=not scope.unconfirmed)
