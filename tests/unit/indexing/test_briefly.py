@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
+from chancery.events.authority import RevisionWithdrawn, SourceRestored
+from chancery.events.envelope import Event
+from chancery.events.index import RevisionExtracted
 from chancery.extract.extraction import Extraction as ReadDocument
 from chancery.extract.extraction import extract
 from chancery.extract.media import MARKDOWN, PDF
@@ -96,6 +100,41 @@ async def test_one_that_is_read_in_time_ends_it() -> None:
     assert await tried(briefly, ADA, [True, *[False] * ASIDE_FIRST, False]) == 2
 
 
+@pytest.mark.parametrize("is_long_first", [True, False])
+async def test_one_that_was_read_beside_it_does_not_end_it(*, is_long_first: bool) -> None:
+    """Else a quick document in flight would undo what a long one teaches, as often as one likes."""
+    briefly, long_ones = Briefly(), 0
+    for _ in range(100):
+        long_ones += await pair(briefly, is_long_first=is_long_first)
+
+    assert long_ones < 7
+    assert long_ones > 1
+
+
+async def pair(briefly: Briefly, *, is_long_first: bool) -> bool:
+    """Begin a long and a quick document together, end them in turn; tell if the long one began."""
+    both_in, in_turn = asyncio.Barrier(3), {each: asyncio.Event() for each in (True, False)}
+    begun: set[bool] = set()
+
+    async def document(*, is_long: bool) -> None:
+        with suppress(TakesLong):
+            async with briefly.turn(ADA):
+                begun.add(is_long)
+                await both_in.wait()
+                await in_turn[is_long].wait()
+                _stop(is_long=is_long)
+        if is_long not in begun:
+            await both_in.wait()
+
+    async with asyncio.TaskGroup() as group:
+        tasks = {each: group.create_task(document(is_long=each)) for each in (True, False)}
+        await both_in.wait()
+        for each in (is_long_first, not is_long_first):
+            in_turn[each].set()
+            await tasks[each]
+    return True in begun
+
+
 async def test_what_is_remembered_is_bounded() -> None:
     briefly = Briefly()
     for number in range(REMEMBERED + 1):
@@ -119,6 +158,28 @@ async def test_documents_behind_one_that_takes_long_are_recorded_untried_and_tex
 
     assert world.slow == [SlowRevision(SOURCE, 1), SlowRevision(SOURCE, 2)]
     assert world.standings()[3] == "ready"
+
+
+@pytest.mark.req("CL-1")
+async def test_who_restores_a_document_that_takes_long_does_not_go_aside_for_it() -> None:
+    world = World(read=_read)
+    world.record(declared_source())
+    publications = world.publications
+    await publications.handle(SOURCE, by("ada", await world.publish(SLOW, media_type=PDF)))
+    await publications.handle(SOURCE, by("bo", world.record(RevisionWithdrawn())))
+    await publications.handle(SOURCE, by("bo", world.record(SourceRestored())))
+
+    await publications.handle(SOURCE, by("bo", await world.publish(b"one", media_type=PDF)))
+    await publications.handle(SOURCE, by("ada", await world.publish(b"two", media_type=PDF)))
+
+    assert world.slow == [SlowRevision(SOURCE, 1), SlowRevision(SOURCE, 3)]
+    assert world.standings()[2] == "excluded"
+    assert RevisionExtracted in {type(event.data) for _, event in world.index}
+
+
+def by(actor: str, event: Event) -> Event:
+    """Return the event as caused by `actor`."""
+    return replace(event, envelope=event.envelope.model_copy(update={"actor": actor}))
 
 
 def _read(_media_type: str, data: bytes) -> ReadDocument:

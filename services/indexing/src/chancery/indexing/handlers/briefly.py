@@ -2,7 +2,7 @@
 
 A document that is stopped after its brief time has cost everybody that time. So the next documents
 of the same publisher are read by themselves, untried, and the more of them the more often in a row
-that happens; one that is read in time ends it.
+that happens. One that is read in time ends it, unless another one was stopped meanwhile.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REMEMBERED: Final = 1000
 """Of how many publishers it is known that they kept others waiting."""
 
 Who: TypeAlias = tuple[str, str | None]
-"""A tenant and the principal that published."""
+"""A tenant and the principal that published; None where the document comes again unpublished."""
 
 
 @dataclass(slots=True)
@@ -57,12 +57,15 @@ class Briefly:
         async with self._turn:
             if self._goes_aside(who):
                 raise TakesLong(TEXTS[TakesLong.code])
+            known = self._aside.get(who)
             try:
                 yield
             except TakesLong:
-                self._send_aside(who)
+                self._send_aside(who, known)
                 raise
-        self._aside.pop(who, None)
+        # What was found out since it began says more than it does.
+        if known is not None and self._aside.get(who) is known:
+            del self._aside[who]
 
     def _goes_aside(self, who: Who) -> bool:
         aside = self._aside.get(who)
@@ -71,9 +74,13 @@ class Briefly:
         aside.left -= 1
         return True
 
-    def _send_aside(self, who: Who) -> None:
-        """Send the next documents aside; those that were tried at the same time count as one."""
-        before = self._aside.pop(who, None)
+    def _send_aside(self, who: Who, known: _Aside | None) -> None:
+        """Send the next documents aside; those that were tried at the same time count as one.
+
+        `known` is what was known when this one began: one that was read in time beside it, and
+        ended it, does not count.
+        """
+        before = self._aside.pop(who, known)
         if before is not None and before.left:
             self._aside[who] = before
             return

@@ -56,8 +56,7 @@ class Publications:
             waiting = _own_work(event.data, progress)
             if not waiting:
                 return
-            who = (ref.tenant, event.envelope.actor)
-            found = await self._extracted(ref, progress.history, waiting, who)
+            found = await self._extracted(ref, progress.history, waiting, _publisher(ref, event))
             if not found:
                 return
         message = f"{ref.kind} {ref.key!r} changes faster than it can be extracted"
@@ -111,6 +110,12 @@ def _own_work(data: EventData, progress: Progress) -> tuple[Revision, ...]:
         case _:
             return progress.unextracted
     return tuple(one for one in progress.unextracted if one.publication.revision == own)
+
+
+def _publisher(ref: ResourceRef, event: Event) -> Who:
+    """Return who published what the delivery extracts; who restores a source has not made it."""
+    is_publication = publication_of(0, event.data) is not None
+    return ref.tenant, event.envelope.actor if is_publication else None
 
 
 def _cause(event: Event) -> Cause:
