@@ -15,6 +15,7 @@ import pytest
 from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, Unavailable
 from chancery.tabular.gate import GatedQuery
 from chancery.tabular.jobs import Limits, RowFilter, Table, Uncut, query_job, reply_bytes_max
+from chancery.tabular.measures import Measure, measure_statement
 from chancery.tabular.nursery import NURSERY
 from chancery.tabular.plan import Plan, plan
 from chancery.tabular.pool import WorkerPool
@@ -379,3 +380,21 @@ async def test_sixteen_queries_at_once_are_answered(pool: WorkerPool, orders: Ta
         answers = await asyncio.gather(*(pool.query(sql, [orders]) for sql in asked))
 
     assert [each.rows[0][0] for each in answers] == [str(4000 + n) for n in range(16)]
+
+
+@pytest.mark.req("CR-21")
+async def test_a_column_that_bears_the_name_of_a_session_value_is_calculated_with(
+    pool: WorkerPool,
+) -> None:
+    data = "current_date,user,ÄMTER\n1250,a,5\n2750,b,6\n".encode()
+    rows = convert_csv(data, {})
+    table = Table(TableSchema("regexp", rows.columns), rows.parquet)
+    measure = Measure("m", "sum", "current_date", where={"user": "b", "ÄMTER": 6})
+
+    preview = await pool.query(measure_statement(table.schema, measure).sql, [table])
+    cut = visible(table, "current_date", filters=(RowFilter("user", ("a",)),))
+    filtered = await pool.query("SELECT sum(current_date) FROM regexp", [cut])
+
+    assert preview.rows == (("2750",),)
+    assert preview.columns[0].eligible
+    assert filtered.rows == (("1250",),)

@@ -6,7 +6,6 @@ text must parse back to the same tree. Parsing binds nothing and reads nothing.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from chancery.kernel.errors import Corrupt
 from chancery.tabular import grammar
 from chancery.tabular.engine import Engine, EngineFailure, parser
 from chancery.tabular.refusals import feature_refusal, refusal
+from chancery.tabular.schema import ascii_fold
 from chancery.tabular.tree import as_items, as_object, as_text
 
 SQL_BYTES_MAX = 8_192
@@ -27,7 +27,6 @@ NESTING_MARKS_MAX = 600
 
 _LOCATIONS = frozenset({"query_location", "query_location_length"})
 _NAMES_MAX = 2
-_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +132,11 @@ def _outside_ctes(value: Json, ctes: frozenset[str]) -> Iterator[str]:
     if isinstance(value, Mapping):
         if value.get("type") == "BASE_TABLE":
             name = as_text(value["table_name"])
-            if _ascii_fold(name) not in ctes:
+            if ascii_fold(name) not in ctes:
                 yield name
         for entry in _ctes_of(value):
             yield from _outside_ctes(entry["value"], ctes)
-            ctes |= {_ascii_fold(as_text(entry["key"]))}
+            ctes |= {ascii_fold(as_text(entry["key"]))}
         for key, each in value.items():
             if key != "cte_map":
                 yield from _outside_ctes(each, ctes)
@@ -151,11 +150,6 @@ def _ctes_of(query: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
     found = query.get("cte_map")
     if found is not None:
         yield from map(as_object, as_items(as_object(found)["map"]))
-
-
-def _ascii_fold(name: str) -> str:
-    """Fold as DuckDB resolves a CTE: a wider fold would take a name for one that it is not."""
-    return name.translate(_ASCII_LOWER)
 
 
 class _Walk:

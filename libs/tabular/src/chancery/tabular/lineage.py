@@ -11,17 +11,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
+from sqlglot.schema import MappingSchema
 
 from chancery.kernel.canonical import Json
 from chancery.tabular.ambiguity import has_ambiguous_name
 from chancery.tabular.gate import GatedQuery
+from chancery.tabular.parsing import SESSION_VALUES, parsed
 from chancery.tabular.refusals import refusal, unknown_name
-from chancery.tabular.schema import TableSchema, fold
+from chancery.tabular.schema import TableSchema, ascii_fold, fold
 from chancery.tabular.tree import as_items, as_text, objects_within
 
 Reads: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -29,14 +30,6 @@ Reads: TypeAlias = Mapping[str, tuple[str, ...]]
 
 _NO_COLUMN = "__no_column"
 """Stands for the columns of a table of which none is read; no statement can name it."""
-
-SESSION_VALUES = frozenset(
-    {
-        "current_catalog", "current_date", "current_role", "current_schema", "current_time",
-        "current_timestamp", "current_user", "localtime", "localtimestamp", "session_user", "user",
-    }
-)  # fmt: skip
-"""The names that DuckDB calls where no column bears them: the clock, and whose session it is."""
 
 # sqlglot logs the statement when it falls back; a statement is content and belongs into no log.
 logging.getLogger("sqlglot").disabled = True
@@ -75,7 +68,7 @@ def reads_of(query: GatedQuery, tables: Sequence[TableSchema]) -> Reads:
     _check_names(query.node, tables)
     found: dict[str, set[str]] = {fold(each.name): set() for each in tables}
     try:
-        expression = sqlglot.parse_one(query.canonical_sql, dialect="duckdb")
+        expression = parsed(query.canonical_sql)
         _check_columns(query.node, expression)
         for table, column in _pairs(expression, tables):
             found[table].add(column)
@@ -92,7 +85,8 @@ def _check_names(node: Mapping[str, Json], tables: Sequence[TableSchema]) -> Non
     """Refuse a bare name that is neither a column nor a result's alias.
 
     To DuckDB such a name can be a whole row (`SELECT t FROM t`) or a hidden call (`current_user`).
-    The call wins over an alias in HAVING, QUALIFY and nested queries, so that none stands for one.
+    The call wins over an alias in HAVING, QUALIFY and nested queries, so that none stands for one,
+    and over every column in LIMIT and OFFSET.
     """
     known = {fold(column.name) for table in tables for column in table.columns}
     aliases = {
@@ -105,6 +99,10 @@ def _check_names(node: Mapping[str, Json], tables: Sequence[TableSchema]) -> Non
         is_call = len(names) == 1 and name in SESSION_VALUES
         if name not in known | aliases or (is_call and (name in aliases or name not in known)):
             raise unknown_name("sql_unknown_column", names[-1])
+    for each in objects_within(node):
+        for names in _references(each) if each.get("type") == "LIMIT_MODIFIER" else ():
+            if fold(names[-1]) in SESSION_VALUES:
+                raise unknown_name("sql_unknown_column", names[-1])
 
 
 def _references(node: Mapping[str, Json]) -> Iterator[list[str]]:
@@ -115,10 +113,9 @@ def _references(node: Mapping[str, Json]) -> Iterator[list[str]]:
 
 
 def _check_columns(node: Mapping[str, Json], expression: exp.Expr) -> None:
-    """Refuse a name that sqlglot reads as something else than a column, such as `current_date`.
+    """Refuse a name that sqlglot reads as something else than a column.
 
-    Whether a column of that name is in reach would be DuckDB's word alone: it calls a session
-    value where none is.
+    What it means would be DuckDB's word alone.
     """
     read = Counter(fold(column.name) for column in expression.find_all(exp.Column))
     read.subtract(fold(names[-1]) for names in _references(node))
@@ -128,15 +125,20 @@ def _check_columns(node: Mapping[str, Json], expression: exp.Expr) -> None:
 
 def _pairs(expression: exp.Expr, tables: Sequence[TableSchema]) -> Iterator[tuple[str, str]]:
     schema: dict[str, object] = {
-        fold(table.name): {fold(each.name): each.duckdb_type for each in table.columns}
+        ascii_fold(table.name): {ascii_fold(each.name): each.duckdb_type for each in table.columns}
         or {_NO_COLUMN: "BOOLEAN"}
         for table in tables
     }
+    # Unless it is told that they are folded, it reads the names as SQL: `a;b` is two statements.
+    known = MappingSchema(schema, dialect="duckdb", normalize=False)
     qualified = qualify(
-        expression, schema=schema, dialect="duckdb", quote_identifiers=False, identify=False
+        expression, schema=known, dialect="duckdb", quote_identifiers=False, identify=False
     )
     for scope in traverse_scope(qualified):
         for column in scope.columns:
+            if fold(column.name) in SESSION_VALUES and column.table not in scope.sources:
+                # Of a nested query DuckDB calls the session value, not the column around it.
+                raise refusal("sql_lineage_unresolved")
             source = _source(scope, column.table)
             if isinstance(source, exp.Table):
                 yield fold(source.name), fold(column.name)

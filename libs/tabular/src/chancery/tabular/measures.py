@@ -10,6 +10,7 @@ from chancery.kernel.errors import Rejected
 from chancery.tabular.clauses import sql_text
 from chancery.tabular.eligibility import AGGREGATES, ColumnEligibility, eligibility
 from chancery.tabular.gate import gate
+from chancery.tabular.plan import plan
 from chancery.tabular.schema import Column, TableSchema, quote_identifier
 
 Literal: TypeAlias = str | int | bool
@@ -40,7 +41,7 @@ def measure_statement(table: TableSchema, measure: Measure) -> MeasureStatement:
     """Return the statement of `measure` over `table`, checked against the table's columns.
 
     Raises:
-        Rejected: `invalid_measure`, naming the field.
+        Rejected: `invalid_measure`, naming the field; also when no statement can read it.
     """
     aggregate = measure.aggregate.upper()
     if aggregate not in AGGREGATES:
@@ -55,9 +56,14 @@ def measure_statement(table: TableSchema, measure: Measure) -> MeasureStatement:
     if conditions:
         sql = f"{sql} WHERE {' AND '.join(conditions)}"
     query = gate(sql)
-    return MeasureStatement(
-        query.canonical_sql, _label(measure, eligibility(query, [table]).columns[0])
-    )
+    label = _label(measure, eligibility(query, [table]).columns[0])
+    try:
+        plan(query.canonical_sql, [table])
+    except Rejected as error:
+        # Whoever asks for it would be refused each time, and its publisher would never learn of it.
+        what = "name columns that a statement can name; rename them in the file"
+        raise _invalid(measure, "column", what) from error
+    return MeasureStatement(query.canonical_sql, label)
 
 
 def _label(measure: Measure, judged: ColumnEligibility) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -28,6 +29,7 @@ _FAMILIES: dict[str, Family] = {
     "VARCHAR": "text",
     '"NULL"': "text",
 }
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _DECIMAL = re.compile(r"DECIMAL\((\d{1,2}),(\d{1,2})\)")
 
 
@@ -104,6 +106,14 @@ def _is_hidden(column: Column, hidden: Collection[str]) -> bool:
 def fold(name: str) -> str:
     """Return the form under which two spellings of an identifier are one to DuckDB."""
     return name.lower()
+
+
+def ascii_fold(name: str) -> str:
+    """Return the form that an engine folds a name to; it folds no other letters.
+
+    Where it tells names apart, a wider fold would take one for another.
+    """
+    return name.translate(_ASCII_LOWER)
 
 
 def quote_identifier(name: str) -> str:
