@@ -291,6 +291,12 @@ async def test_who_may_not_is_refused_and_nothing_is_stored(
             "unsupported_charset",
             "media_type",
         ),
+        (
+            SnapshotSubmitted.TYPE,
+            {**SNAPSHOT, "media_type": "text/csv; header=absent", "text": "a\n1\n"},
+            "csv_header_absent",
+            "media_type",
+        ),
         (DraftSubmitted.TYPE, {**DRAFT, "text": " "}, "empty_content", "text"),
         (DraftSubmitted.TYPE, {**DRAFT, "text": "\u200b\u00ad"}, "empty_content", "text"),
         (DraftSubmitted.TYPE, {**DRAFT, "tags": ["a", "a"]}, "invalid_submission", "tags"),

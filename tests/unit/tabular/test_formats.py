@@ -8,7 +8,7 @@ import pytest
 
 from chancery.kernel.errors import Rejected
 from chancery.tabular.engine import Engine
-from chancery.tabular.formats import MEDIA_TYPES, XLSX_TYPE, check_file, format_of
+from chancery.tabular.formats import MEDIA_TYPES, XLSX_TYPE, check_file, check_header, format_of
 from chancery.tabular.parquet import convert_parquet
 from chancery.tabular.schema import ColumnDeclaration
 from chancery.tabular.snapshot import Snapshot, convert_xlsx
@@ -230,6 +230,19 @@ def test_an_archive_that_is_no_workbook_is_refused() -> None:
         with pytest.raises(Rejected) as refused:
             convert_xlsx(data, {})
         assert refused.value.code == "xlsx_unreadable"
+
+
+@pytest.mark.parametrize(
+    "parameter", ["header=absent", 'Header = "absent"', "charset=utf-8;HEADER=Absent", "header=no"]
+)
+def test_a_csv_file_that_is_said_to_have_no_header_is_refused(parameter: str) -> None:
+    for media_type in ("text/csv", "text/csv; header=present", 'text/csv;Header="Present"'):
+        check_header(media_type)
+
+    with pytest.raises(Rejected, match="put a row of column names above") as refused:
+        check_header(f"text/csv;{parameter}")
+
+    assert (refused.value.code, refused.value.field) == ("csv_header_absent", "media_type")
 
 
 def test_a_file_is_checked_against_its_media_type(tmp_path: Path) -> None:

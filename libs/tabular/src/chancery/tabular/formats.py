@@ -50,6 +50,24 @@ def format_of(media_type: str) -> Format:
     return found
 
 
+def check_header(media_type: str) -> None:
+    """Refuse a CSV file that is said to have no row of column names (RFC 4180, section 3).
+
+    Its first row would become the names: of one row less, and of names that are values.
+
+    Raises:
+        Rejected: code `csv_header_absent`.
+    """
+    for parameter in media_type.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "header" and value.strip(" \t\"'").lower() != "present":
+            detail = (
+                "the CSV file is said to have no header (RFC 4180: header=absent); put a row of"
+                " column names above the others, and say header=present or nothing"
+            )
+            raise Rejected(detail, field="media_type", code="csv_header_absent")
+
+
 def check_file(media_type: str, data: bytes) -> None:
     """Refuse bytes that cannot be what their media type says; a CSV file is read to its end.
 

@@ -12,7 +12,7 @@ from chancery.extract.media import (
 )
 from chancery.kernel.blank import is_blank
 from chancery.kernel.errors import Rejected
-from chancery.tabular.formats import CSV_TYPES, check_file, format_of
+from chancery.tabular.formats import CSV_TYPES, check_file, check_header, format_of
 
 TEXT_TYPES = RAW_TYPES | {HTML}
 """The media types of documents that are texts, so that every byte of them is checked here."""
@@ -36,11 +36,13 @@ def uploaded_type(media_type: str) -> str:
 
     Raises:
         Rejected: code `unsupported_charset` when it says that a text is not UTF-8, as which it is
-            read.
+            read; `csv_header_absent` when it says that a CSV file names no columns.
     """
     found = essence(media_type)
     if found in _WITH_CHARSET:
         check_charset(media_type)
+    if found in CSV_TYPES:
+        check_header(media_type)
     return found
 
 

@@ -17,7 +17,7 @@ from chancery.ingestion.domain.submissions import WithContent
 from chancery.ingestion.errors import InvalidSubmission
 from chancery.kernel.blank import is_blank
 from chancery.kernel.errors import Rejected
-from chancery.tabular.formats import check_file, format_of
+from chancery.tabular.formats import check_file, check_header, format_of
 
 MARKDOWN: Final = "text/markdown"
 _TEXT_TYPES: Final = RAW_TYPES | {HTML}
@@ -59,6 +59,7 @@ def media_type_of(submitted: WithContent) -> str:
         case SnapshotSubmitted():
             if format_of(submitted.media_type) == "csv":
                 check_charset(submitted.media_type)
+                check_header(submitted.media_type)
             return submitted.media_type.partition(";")[0].strip().lower()
         case DraftSubmitted():
             return MARKDOWN

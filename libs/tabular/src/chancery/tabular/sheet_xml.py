@@ -1,0 +1,174 @@
+"""What the first sheet of a workbook says of its cells, and the reader of values does not.
+
+The reader takes an error (`#N/A`) and a formula that no program has calculated for an empty cell, a
+negative number in a format of dates for midnight, and of a number that is written with references,
+comments or CDATA the beginning: a sum over them would be wrong, and silent. Nor does it leave out
+what lies below a merged cell. So the sheet is parsed once more.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+from chancery.kernel.errors import Rejected
+from chancery.kernel.merged import Area, Place
+from chancery.tabular.formats import unreadable
+from chancery.tabular.package_xml import Attributes, first_sheet, local, parse, xml_parser
+
+if TYPE_CHECKING:
+    from xml.parsers import expat
+
+_CELL_NAME = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
+_BEGINNING_MAX = 64
+"""How much of a value is kept, which is enough to see whether it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Where negative numbers stand (None is one without a place), and which cells are merged."""
+
+    negative: frozenset[Place | None]
+    merged: frozenset[Area]
+
+
+def read_first_sheet(package: zipfile.ZipFile) -> Told:
+    """Return what the first sheet tells, having looked at each of its cells.
+
+    Raises:
+        Rejected: `xlsx_cell_error`, with the cell in its field, for a cell that is an error, a
+            formula that was not calculated, or one whose value its reader would take in part;
+            `xlsx_unreadable` for a sheet that is not well-formed, or merges what are no cells.
+    """
+    data = first_sheet(package)
+    parser = xml_parser()
+    cells = _Cells(parser, data)
+    parse(parser, data)
+    return Told(frozenset(cells.negative), frozenset(cells.merged))
+
+
+def cell_error(place: Place | None) -> Rejected:
+    """Return the refusal of a cell, by its name on the sheet; its content is not told."""
+    field = "snapshot" if place is None else f"snapshot.{_name_of(*place)}"
+    what = "an error, a formula without its value, a negative date, or a value not plainly written"
+    return Rejected(f"{field} is {what}", field=field, code="xlsx_cell_error")
+
+
+class _Cells:
+    """Follows the cells of a sheet."""
+
+    def __init__(self, parser: expat.XMLParserType, data: bytes) -> None:
+        self.negative: set[Place | None] = set()
+        self.merged: set[Area] = set()
+        self._parser = parser
+        self._data = data
+        self._has_data = False
+        self._cell: Attributes | None = None
+        self._is_formula = self._is_filled = False
+        self._within: str | None = None
+        self._begin = 0
+        self._beginning = ""
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+
+    def _start(self, tag: str, attributes: Attributes) -> None:
+        name = local(tag) if ":" in tag else tag
+        if self._cell is not None:
+            self._part_of_cell(name)
+        elif name == "c":
+            self._begin_cell(attributes)
+        elif name == "mergeCell":
+            self.merged.add(_area_of(attributes.get("ref", "")))
+        elif name == "sheetData":
+            if self._has_data:
+                # The reader of values would end with the first one.
+                raise unreadable("xlsx")
+            self._has_data = True
+
+    def _begin_cell(self, attributes: Attributes) -> None:
+        self._cell = attributes
+        self._is_formula = self._is_filled = False
+        if attributes.get("t") == "e":
+            raise self._refused()
+
+    def _part_of_cell(self, name: str) -> None:
+        """Enter an element in a cell; the reader of values takes the last one for its value."""
+        if self._within == "v":
+            raise self._refused()
+        if self._within is not None:
+            return
+        if self._is_filled:
+            raise self._refused()
+        if name == "f":
+            self._is_formula = True
+        elif name in {"v", "is"}:
+            self._within, self._beginning = name, ""
+            self._begin = self._parser.CurrentByteIndex
+
+    def _end(self, tag: str) -> None:
+        if self._cell is None:
+            return
+        name = local(tag) if ":" in tag else tag
+        if name == self._within:
+            self._within = None
+            self._is_filled = bool(self._beginning.strip())
+            if name == "v":
+                self._check_value(self._cell.get("t", "n"))
+        elif name == "c" and self._within is None:
+            if self._is_formula and not self._is_filled and self._cell.get("t") != "str":
+                raise self._refused()
+            self._cell = None
+
+    def _check_value(self, kind: str) -> None:
+        """Refuse a value of which the reader of values takes a part; note a negative one."""
+        written = self._data[self._begin : self._parser.CurrentByteIndex]
+        if kind == "str":
+            is_whole = b"<![CDATA[" not in written
+        elif kind == "inlineStr":
+            is_whole = not self._is_filled
+        else:
+            is_whole = written.count(b"<") == 1 and b"&" not in written
+            if self._beginning.startswith("-"):
+                self.negative.add(self._place())
+        if not is_whole:
+            raise self._refused()
+
+    def _characters(self, text: str) -> None:
+        if self._within is not None and len(self._beginning) < _BEGINNING_MAX:
+            self._beginning += text
+
+    def _place(self) -> Place | None:
+        return None if self._cell is None else _place_of(self._cell.get("r", ""))
+
+    def _refused(self) -> Rejected:
+        return cell_error(self._place())
+
+
+def _area_of(reference: str) -> Area:
+    first, last = (_place_of(each) for each in (reference.split(":") * 2)[:2])
+    if first is None or last is None:
+        raise unreadable("xlsx")
+    return first, last
+
+
+def _place_of(name: str) -> Place | None:
+    """Return the place of a cell by its name, `A1` is the first."""
+    found = _CELL_NAME.fullmatch(name)
+    if found is None:
+        return None
+    column = 0
+    for letter in found[1].upper():
+        column = column * len(ascii_uppercase) + ascii_uppercase.index(letter) + 1
+    return int(found[2]) - 1, column - 1
+
+
+def _name_of(row: int, column: int) -> str:
+    letters, left = "", column + 1
+    while left:
+        left, digit = divmod(left - 1, len(ascii_uppercase))
+        letters = ascii_uppercase[digit] + letters
+    return f"{letters}{row + 1}"
