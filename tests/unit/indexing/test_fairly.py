@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from chancery.extract.refusals import TakesLong
 from chancery.indexing.handlers.fairly import Fairly
 from chancery.testkit.waiting import eventually
 
@@ -100,3 +101,74 @@ async def test_a_turn_that_fails_is_handed_over() -> None:
         await fail()
     async with asyncio.timeout(5), fairly.turn("b"):
         pass
+
+
+class Waiting:
+    """Deliveries that wait while another one has the turn; `aside` are those that may not."""
+
+    def __init__(self, fairly: Fairly) -> None:
+        self.fairly = fairly
+        self.begun: list[str] = []
+        self.aside: list[str] = []
+        self.served: list[str] = []
+
+    async def brief(self, tenant: str) -> None:
+        """Wait as a delivery does."""
+        await self._wait(tenant, tenant, is_brief=True)
+
+    async def long(self, tenant: str) -> None:
+        """Wait as what has waited elsewhere does."""
+        await self._wait(tenant, f"{tenant} long", is_brief=False)
+
+    async def _wait(self, tenant: str, name: str, *, is_brief: bool) -> None:
+        self.begun.append(name)
+        try:
+            async with self.fairly.turn(tenant, is_brief=is_brief):
+                self.served.append(name)
+        except TakesLong:
+            self.aside.append(name)
+
+
+@pytest.mark.req("CL-1")
+async def test_a_tenant_has_a_quarter_of_those_that_wait_and_the_rest_goes_aside() -> None:
+    waiting = Waiting(Fairly(waiting_max=8))
+
+    async with asyncio.TaskGroup() as group, waiting.fairly.turn("first"):
+        for tenant in ["a"] * 300 + ["b"]:
+            group.create_task(waiting.brief(tenant))
+        await eventually(lambda: len(waiting.begun) == 301)
+
+    assert waiting.aside == ["a"] * 298
+    assert waiting.served == ["a", "b", "a"]
+
+
+async def test_however_many_tenants_there_are_no_more_wait_than_may() -> None:
+    waiting = Waiting(Fairly(waiting_max=8))
+
+    async with asyncio.TaskGroup() as group, waiting.fairly.turn("first"):
+        for number in range(300):
+            group.create_task(waiting.brief(str(number)))
+        await eventually(lambda: len(waiting.begun) == 300)
+
+    assert waiting.served == [str(number) for number in range(8)]
+    assert len(waiting.aside) == 292
+
+
+async def test_what_has_waited_elsewhere_comes_first_and_goes_not_aside_again() -> None:
+    waiting = Waiting(Fairly(waiting_max=8))
+
+    async with asyncio.TaskGroup() as group, waiting.fairly.turn("first"):
+        for work in (waiting.brief("a"), waiting.brief("a"), waiting.brief("b"), waiting.long("a")):
+            group.create_task(work)
+        await eventually(lambda: len(waiting.begun) == 4)
+
+    assert waiting.served == ["a long", "b", "a", "a"]
+    assert waiting.aside == []
+
+
+async def test_nothing_goes_aside_while_a_turn_is_free() -> None:
+    waiting = Waiting(Fairly(waiting_max=0))
+    for _ in range(3):
+        await waiting.brief("a")
+
+    assert waiting.served == ["a"] * 3

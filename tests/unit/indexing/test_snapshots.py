@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -10,8 +11,10 @@ from chancery.events import authority
 from chancery.events.authority import Measure
 from chancery.events.index import RevisionExtracted, RevisionFailed, RevisionReady
 from chancery.evidence.manifest import DatasetManifest
+from chancery.indexing.handlers.fairly import Fairly
 from chancery.tabular.formats import XLSX_TYPE
 from chancery.tabular.snapshot import convert_xlsx
+from chancery.testkit.waiting import eventually
 from tests.unit.indexing.world import DATASET, World, declared_dataset
 from tests.unit.tabular.workbooks import workbook
 
@@ -230,3 +233,28 @@ async def test_a_failure_names_what_of_the_declaration_to_change(
     failed = world.last(RevisionFailed)
     assert isinstance(failed, RevisionFailed)
     assert failed.field == field
+
+
+@pytest.mark.req("CL-1")
+async def test_snapshots_of_which_too_many_wait_are_pending_and_converted_by_themselves() -> None:
+    world = World(ref=DATASET, turns=Fairly(waiting_max=8))
+    world.record(declared_dataset(_TOTAL))
+    publications = world.publications
+    snapshots = [
+        await world.publish(b"%s%d,5,north\n" % (_CSV, n), media_type="text/csv") for n in range(5)
+    ]
+
+    async with asyncio.TaskGroup() as group:
+        async with world.turns.turn("other"):
+            for each in snapshots:
+                group.create_task(publications.handle(DATASET, each))
+            await eventually(lambda: len(world.slow) == 3)
+            assert world.conversions == 0
+        running = group.create_task(publications.slowly.run())
+        await eventually(lambda: world.told().count("ready 5") and not world.slow)
+        running.cancel()
+
+    assert world.conversions == 5
+    assert sorted(each for each in world.told() if each.startswith("extracted")) == [
+        f"extracted {n}" for n in range(1, 6)
+    ]

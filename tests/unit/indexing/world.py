@@ -28,6 +28,7 @@ from chancery.indexing.domain.page import Page
 from chancery.indexing.domain.wishes import SlowRevision
 from chancery.indexing.errors import LogMoved
 from chancery.indexing.handlers.extraction import Extraction
+from chancery.indexing.handlers.fairly import Fairly
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import Publications
@@ -81,6 +82,7 @@ class World:
     slow: list[SlowRevision] = field(default_factory=list[SlowRevision])
     read: Callable[[str, bytes], ReadDocument] = extract
     reads: int = 0
+    turns: Fairly = field(default_factory=Fairly)
 
     @property
     def publications(self) -> Publications:
@@ -95,7 +97,8 @@ class World:
     @property
     def extraction(self) -> Extraction:
         """Return the extraction over this world."""
-        return Extraction(WatchedBlobs(self), PlainReader(self), CountingConverter(self))
+        reader, converter = PlainReader(self), CountingConverter(self)
+        return Extraction(WatchedBlobs(self), reader, converter, conversions=self.turns)
 
     def record(self, data: EventData) -> Event:
         """Append an event to the resource's AUTHORITY subject and return it."""

@@ -26,7 +26,7 @@ from chancery.indexing.adapters.wishes import PostgresWishes
 from chancery.indexing.domain.history import ResourceRef
 from chancery.indexing.handlers.briefly import AT_ONCE, Briefly
 from chancery.indexing.handlers.extraction import Extraction
-from chancery.indexing.handlers.fairly import Fairly
+from chancery.indexing.handlers.fairly import WAITING_MAX, Fairly
 from chancery.indexing.handlers.grouping import Announcements
 from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import PASSED_OVER, Publications
@@ -87,13 +87,13 @@ def create_worker(
     converter: Converter,
     *,
     at_once: int = AT_ONCE,
-    conversions: int = 1,
+    conversions: Fairly | None = None,
 ) -> Worker:
     """Return the worker over these resources; `at_once` documents for parsers are in hand."""
     announcer = Announcer(
         PostgresLedger(pool), StreamAuthority(connection), StreamIndex(connection), SystemClock()
     )
-    extraction = Extraction(blobs, reader, converter, conversions=Fairly(conversions))
+    extraction = Extraction(blobs, reader, converter, conversions=conversions or Fairly())
     announcements = Announcements(announcer)
     refreshing = Refreshing(PostgresWishes(pool), announcements, extraction)
     slowly = Slowly(PostgresSlowQueue(pool), announcements, extraction)
@@ -130,7 +130,7 @@ async def serve(settings: IndexingSettings) -> None:
             reader,
             converter,
             at_once=2 * settings.extractions,
-            conversions=settings.conversions,
+            conversions=Fairly(settings.conversions, min(WAITING_MAX, settings.workers // 2)),
         )
         service.worker(
             consumer(INDEXING_PUBLICATIONS),

@@ -59,7 +59,8 @@ class Extraction:
         """Return what came of extracting `revision` as `history` wants it now.
 
         Raises:
-            TakesLong: a document needs more time than others should wait, when `is_brief`.
+            TakesLong: a document needs more time than others should wait, or too many snapshots
+                wait already, when `is_brief`.
             Unavailable: when blobs or workers are away; try again later.
         """
         identity = wanted_extractor(ref, history, revision.publication)
@@ -68,7 +69,7 @@ class Extraction:
                 case "source" | "file":
                     result = await self._document(ref, revision, is_brief=is_brief)
                 case "dataset":
-                    result = await self._snapshot(ref, history, revision)
+                    result = await self._snapshot(ref, history, revision, is_brief=is_brief)
                 case "item":
                     result = await self._version(ref, history, revision)
         except TakesLong:
@@ -153,11 +154,13 @@ class Extraction:
         manifest_sha256 = await self.blobs.put(ref.tenant, manifest.to_bytes())
         return Extracted(manifest.extraction_sha256, manifest_sha256, manifest.length)
 
-    async def _snapshot(self, ref: ResourceRef, history: History, revision: Revision) -> Extracted:
+    async def _snapshot(
+        self, ref: ResourceRef, history: History, revision: Revision, *, is_brief: bool
+    ) -> Extracted:
         assert isinstance(history.state, DatasetState), "the kind says that it is a dataset"
         identity = wanted_extractor(ref, history, revision.publication)
         rows = await self._known_rows(ref, revision, identity)
-        rows = rows or await self._converted(ref, history, revision)
+        rows = rows or await self._converted(ref, history, revision, is_brief=is_brief)
         check_policy(history.state, rows.columns)
         table = TableSchema(history.state.dataset_id, rows.columns)
         cards = await asyncio.to_thread(build_cards, table, history.state.measures)
@@ -196,10 +199,12 @@ class Extraction:
         columns = tuple(column_of(name, type_) for name, type_ in manifest.columns)
         return _Rows(manifest.extraction_sha256, columns, manifest.rows)
 
-    async def _converted(self, ref: ResourceRef, history: History, revision: Revision) -> _Rows:
+    async def _converted(
+        self, ref: ResourceRef, history: History, revision: Revision, *, is_brief: bool
+    ) -> _Rows:
         types = history.declaration.column_types
         declared = {name: ColumnDeclaration(type=type_) for name, type_ in types.items()}
-        async with self.conversions.turn(ref.tenant):
+        async with self.conversions.turn(ref.tenant, is_brief=is_brief):
             data = await self._content(ref, revision)
             snapshot = await self.converter.convert(
                 data, declared, media_type=revision.publication.media_type

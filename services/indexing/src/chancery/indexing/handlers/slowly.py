@@ -1,7 +1,8 @@
 """Documents that take long are extracted by themselves, so that no other one waits for them.
 
+So are snapshots of a tenant that has too many of them waiting for their conversion.
 The delivery of such a revision ends as soon as it is recorded here, with the revision pending. One
-is in work at a time, those of all tenants in turn, with the whole time that a document may take:
+is in work at a time, those of all tenants in turn, with the whole time that it may take:
 however long that is, no other process begins the same one while this one lives.
 """
 
