@@ -107,9 +107,22 @@ def table_file(engine: Engine, table: LoadedTable, incoming: Incoming) -> Genera
     """
     with SNAPSHOT.holding(incoming):
         columns = {each.name: each.duckdb_type for each in table.schema.columns}
-        if stored_types(engine) != (columns or {NO_COLUMN: "BOOLEAN"}):
+        columns = columns or {NO_COLUMN: "BOOLEAN"}
+        stored = stored_types(engine)
+        if stored.keys() != columns.keys() or not all(
+            _is_stored_as(duckdb_type, stored[name]) for name, duckdb_type in columns.items()
+        ):
             raise EngineFailure("dataset_unreadable")
         yield
+
+
+def _is_stored_as(duckdb_type: str, stored: str) -> bool:
+    """Tell whether a column of the type reads back as `stored` from a file of some of its rows.
+
+    What makes a GEOMETRY one stands beside the values, so that a cut without any has it as BLOB.
+    """
+    without_values = duckdb_type.startswith("GEOMETRY") and stored == "BLOB"
+    return duckdb_type == stored or without_values
 
 
 def _load_parquet(engine: Engine, table: LoadedTable, incoming: Incoming) -> None:

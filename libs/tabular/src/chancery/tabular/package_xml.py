@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import zipfile
 from collections.abc import Callable, Generator, Mapping
+from typing import TypeAlias
 from xml.parsers import expat
 
 from chancery.tabular.formats import unreadable
 
-Attributes = dict[str, str]
+Attributes: TypeAlias = dict[str, str]
 
 _MAIN = "xl/workbook.xml"
 _RELATIONS = "xl/_rels/workbook.xml.rels"
@@ -21,6 +22,10 @@ _RELATIONS = "xl/_rels/workbook.xml.rels"
 _TEXTS = "sharedStrings"
 _ENCODINGS = frozenset(("UTF-8", "UTF8", "US-ASCII", "ASCII"))
 """What the reader of values reads, whatever a part declares."""
+
+
+_OTHER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00")
+"""How a part begins that is UTF-16 or UTF-32, with its mark or without."""
 
 
 def local(tag: str) -> str:
@@ -51,8 +56,24 @@ def parse(parser: expat.XMLParserType, data: bytes) -> None:
     Raises:
         Rejected: `xlsx_unreadable` when it is not well-formed UTF-8.
     """
+    if data.startswith(_OTHER_MARKS):
+        raise unreadable("xlsx")
     with _well_formed():
         parser.Parse(data, True)  # noqa: FBT003 - expat takes positions only
+
+
+def parts_of(package: zipfile.ZipFile) -> Mapping[str, str]:
+    """Return what the parts are called in the package, by the names that readers know them by.
+
+    Raises:
+        Rejected: `xlsx_unreadable` when two have one name: of these one reader takes the first,
+            another the last.
+    """
+    entries = package.namelist()
+    parts = {each.replace("\\", "/").removeprefix("/").lower(): each for each in entries}
+    if len(parts) < len(entries):
+        raise unreadable("xlsx")
+    return parts
 
 
 def first_sheet(package: zipfile.ZipFile) -> bytes:
@@ -62,7 +83,7 @@ def first_sheet(package: zipfile.ZipFile) -> bytes:
         Rejected: `xlsx_unreadable` when it is not sure which part that is, or one of the parts that
             lead there is not well-formed UTF-8.
     """
-    parts = {each.lower(): each for each in package.namelist()}
+    parts = parts_of(package)
     if _MAIN not in parts or _RELATIONS not in parts:
         raise unreadable("xlsx")
     sheet = _first_reference(package.read(parts[_MAIN]))

@@ -46,6 +46,7 @@ _TARGETS: Mapping[str, str] = {
     "timestamptz": "TIMESTAMP WITH TIME ZONE",
 }
 _ENUM = re.compile(r"ENUM\(")
+_BOUNDS = frozenset({"sql_timeout", "sql_resources"})
 _MOMENTS = frozenset({"date", "timestamp", "timestamptz"})
 
 
@@ -53,7 +54,8 @@ def convert_parquet(data: bytes, declared: Mapping[str, ColumnDeclaration]) -> S
     """Return `data` as a snapshot; a declared type wins over the file's.
 
     Raises:
-        Rejected: `parquet_unreadable`, what the names break, `unknown_column` or
+        Rejected: `parquet_unreadable` (naming the column where one is the reason), what the names
+            break, `unknown_column` or
             `invalid_column_type` for a declaration, `parquet_value_mismatch` when a value is not
             exactly of the wanted type, `parquet_value_range` for an infinite date; `TooLarge`
             for too many rows or columns.
@@ -64,14 +66,33 @@ def convert_parquet(data: bytes, declared: Mapping[str, ColumnDeclaration]) -> S
         file.flush()
         source = f"read_parquet('/dev/fd/{file.fileno()}')"
         stored, row_count = _opened(engine, source)
-        columns = tuple(
-            _target(engine, source, column, wanted, number)
-            for number, (column, wanted) in enumerate(
-                zip(stored, _declarations(stored, declared), strict=True), start=1
+        try:
+            columns = tuple(
+                _target(engine, source, column, wanted, number)
+                for number, (column, wanted) in enumerate(
+                    zip(stored, _declarations(stored, declared), strict=True), start=1
+                )
             )
-        )
-        _check_values(engine, source, stored, columns)
-        return _written(engine, source, columns, row_count)
+            _check_values(engine, source, stored, columns)
+            return _written(engine, source, columns, row_count)
+        except EngineFailure as failure:
+            if failure.code in _BOUNDS:
+                raise
+            raise _unkept(engine, source, stored) from failure
+
+
+def _unkept(engine: Engine, source: str, stored: Sequence[Column]) -> Rejected:
+    """Return the refusal of a file of which a column cannot be read, or not be kept as Parquet."""
+    for number, each in enumerate(stored, start=1):
+        try:
+            _written(engine, source, (each,), 0)
+        except EngineFailure as failure:
+            if failure.code in _BOUNDS:
+                raise
+            detail = f"column {number} of the parquet file is damaged, or of a type without support"
+            field = f"columns.{each.name}"
+            return Rejected(detail, field=field, code="parquet_unreadable")
+    return unreadable("parquet")
 
 
 def _check_names(engine: Engine, source: str, described: Sequence[str]) -> None:

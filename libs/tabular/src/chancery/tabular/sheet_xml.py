@@ -97,15 +97,11 @@ class _Cells:
 
     def _part_of_cell(self, name: str) -> None:
         """Enter an element in a cell; the reader of values takes the last one for its value."""
-        if self._within == "v":
-            raise self._refused()
-        if self._within is not None:
+        if self._within == "is":
             return
-        if self._is_filled:
+        if self._within is not None or self._is_filled:
             raise self._refused()
-        if name == "f":
-            self._is_formula = True
-        elif name in {"v", "is"}:
+        if name in {"f", "v", "is"}:
             self._within, self._beginning = name, ""
             self._begin = self._parser.CurrentByteIndex
 
@@ -115,7 +111,8 @@ class _Cells:
         name = local(tag) if ":" in tag else tag
         if name == self._within:
             self._within = None
-            self._is_filled = bool(self._beginning.strip())
+            self._is_formula = self._is_formula or name == "f"
+            self._is_filled = name != "f" and bool(self._beginning.strip())
             if name == "v":
                 self._check_value(self._cell.get("t", "n"))
         elif name == "c" and self._within is None:

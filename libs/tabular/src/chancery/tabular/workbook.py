@@ -16,16 +16,18 @@ from collections.abc import Collection, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from math import isfinite
 from typing import TYPE_CHECKING, TypeAlias
 
 from python_calamine import CalamineError, CalamineWorkbook
 
 from chancery.kernel.errors import Rejected, TooLarge
+from chancery.kernel.merged import covered
 from chancery.tabular.csv import ROWS_MAX
 from chancery.tabular.formats import unreadable
 from chancery.tabular.names import COLUMNS_MAX, check_names
 from chancery.tabular.schema import fold
-from chancery.tabular.sheet_bytes import cell_error, check_stored, negative_cells
+from chancery.tabular.sheet_xml import Told, cell_error, read_first_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -54,9 +56,10 @@ def read_workbook(data: bytes, timestamps: Collection[str] = ()) -> Sheet:
         Rejected: `xlsx_unreadable`, `xlsx_no_header`, `xlsx_blank_row`, `xlsx_cell_error`, or what
             the names break; `TooLarge` beyond a bound.
     """
-    _check_package(data)
+    told = _told(data)
     cells = _cells(data)
-    _check_times(data, cells)
+    _check_numbers(cells, told)
+    _empty_covered(cells, told)
     width = _width(cells)
     if not cells or not width:
         detail = "the first sheet of the xlsx file has no header row"
@@ -88,37 +91,36 @@ def _columns_of_moments(
     )
 
 
-def _check_package(data: bytes) -> None:
-    """Refuse a package that unpacks to far more than it says, or has cells without a value.
-
-    Of two parts of one name one reader takes the first, another the last.
-    """
+def _told(data: bytes) -> Told:
+    """Return what the sheet tells, of a package that does not unpack to far more than it says."""
     with _opened(data) as package:
-        if len({each.lower() for each in package.namelist()}) < len(package.namelist()):
-            raise unreadable("xlsx")
         size_bytes = sum(each.file_size for each in package.infolist())
         if size_bytes > UNPACKED_BYTES_MAX:
             raise _too_large(f"more than {UNPACKED_BYTES_MAX} bytes unpacked", "xlsx_too_large")
-        check_stored(package)
+        return read_first_sheet(package)
 
 
-def _check_times(data: bytes, cells: Sequence[Sequence[Cell]]) -> None:
-    """Refuse a negative date, which the reader takes for midnight."""
-    times = {
+def _check_numbers(cells: Sequence[Sequence[Cell]], told: Told) -> None:
+    """Refuse a number beyond all bounds, and a negative date, which is read as midnight."""
+    has_unplaced = None in told.negative
+    for row, values in enumerate(cells):
+        for column, value in enumerate(values):
+            place = row, column
+            is_negative = isinstance(value, dt.time) and (has_unplaced or place in told.negative)
+            if is_negative or (isinstance(value, float) and not isfinite(value)):
+                raise cell_error(None if has_unplaced else place)
+
+
+def _empty_covered(cells: Sequence[list[Cell]], told: Told) -> None:
+    """Empty the cells that lie below one that is merged across them: nobody sees their values."""
+    filled = (
         (row, column)
-        for row, values in enumerate(cells)
+        for row, values in enumerate(cells if told.merged else ())
         for column, value in enumerate(values)
-        if isinstance(value, dt.time)
-    }
-    if not times:
-        return
-    with _opened(data) as package:
-        negative = negative_cells(package)
-    for place in sorted(each for each in negative if each is not None):
-        if place in times:
-            raise cell_error(place)
-    if None in negative:
-        raise cell_error(None)
+        if value != ""
+    )
+    for row, column in covered(told.merged, filled):
+        cells[row][column] = ""
 
 
 @contextmanager
@@ -130,7 +132,7 @@ def _opened(data: bytes) -> Generator[zipfile.ZipFile]:
         raise unreadable("xlsx") from error
 
 
-def _cells(data: bytes) -> Sequence[Sequence[Cell]]:
+def _cells(data: bytes) -> Sequence[list[Cell]]:
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(data))
         sheet = workbook.get_sheet_by_index(0)

@@ -73,6 +73,10 @@ _WHY = {
     ),
     "sql_timeout": "takes longer to read than one may; publish less in one file",
     "sql_resources": "takes more memory to read than one may; publish less in one file",
+    "parquet_unreadable": (
+        "cannot be read, or not be kept as it is; write the file anew, and a column that is named"
+        " without it or as text"
+    ),
     "parquet_value_range": "holds a date outside the years 1 to 9999, or an infinite one",
 }
 """What is wrong with the field of a refusal, by code, and where the end of the field says more."""
