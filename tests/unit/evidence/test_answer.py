@@ -18,8 +18,9 @@ from chancery.evidence.answer import (
     render,
 )
 from chancery.evidence.citations import SourceCitation, ValueCitation
-from chancery.evidence.quote import UnsupportedSelection, is_blank
+from chancery.evidence.quote import UnsupportedSelection
 from chancery.evidence.texts import LANGUAGES, introduction
+from chancery.kernel.blank import is_blank
 from chancery.kernel.canonical import sha256_hex
 
 QUOTE = QuoteFact(
@@ -155,8 +156,32 @@ def test_an_unsound_selection_refuses_the_whole() -> None:
     assert refusal(QUOTE, VALUE, QUOTE) == "duplicate_selection"
     assert refusal(QUOTE, replace(QUOTE, start=1, text=" \u200b")) == "blank_statement"
     assert refusal(QUOTE, replace(QUOTE, start=1, text="")) == "blank_statement"
+    assert refusal(QUOTE, replace(QUOTE, start=1, text="\u3164")) == "blank_statement"
     assert refusal(QUOTE, replace(QUOTE, start=1, text="x" * 2001)) == "statement_too_long"
     assert refusal(VALUE, replace(VALUE, row=1, display="x" * 2000)) == "statement_too_long"
+
+
+@pytest.mark.parametrize("fact", [QUOTE, VALUE])
+@pytest.mark.parametrize("title", ["\u3164", "\u2800", "\u115f \u034f", "\u17b4\ufe0f"])
+def test_a_title_from_before_of_which_nobody_sees_anything_is_shown_as_one_that_is_missing(
+    title: str, fact: QuoteFact | ValueFact
+) -> None:
+    """No title can be declared like that any more, but an older one still stands on the log."""
+    answer = compose((replace(fact, title=title),), "en")
+
+    assert title not in answer.text
+    assert (answer.citations[0].title, answer.cards[0].title) == ("?", "?")
+    seen = compose((replace(fact, title=f"{title}A"),), "en")
+    assert seen.cards[0].title == f"{title}A"
+
+
+def test_the_text_of_an_answer_that_was_sealed_with_such_a_title_is_made_again_as_it_was() -> None:
+    answer = compose((QUOTE,), "en")
+    before = answer.citations[0].model_copy(update={"title": "\u3164"})
+
+    text = render(answer.statements, (before,), "en")
+
+    assert text == answer.text.replace("Handbook", "\u3164")
 
 
 @pytest.mark.req("CL-15")
@@ -217,7 +242,7 @@ def test_a_title_is_shown_on_one_line(title: str, shown: str) -> None:
 
     assert one_line(title) == shown
     assert answer.text.endswith("\n— " + shown + ", part 2, 120–142")
-    assert answer.citations[0].title == title
+    assert answer.citations[0].title == (title if shown != "?" else "?")
 
 
 @given(title=st.text(max_size=60))

@@ -11,11 +11,12 @@ from chancery.evidence.parts import PART_CHARACTERS
 from chancery.evidence.quote import (
     QUOTE_CHARACTERS_MAX,
     UnsupportedSelection,
-    is_blank,
+    is_blank_as_sealed,
     quote_of_part,
     resolve_quote,
     splits_character,
 )
+from chancery.kernel.blank import is_blank
 from chancery.kernel.canonical import sha256_hex
 
 HOSTILE = (
@@ -114,6 +115,36 @@ def test_a_quotation_that_shows_nothing_is_refused(blank: str) -> None:
     assert refusal(text, manifest_of(text).parts[0].part_id, 1, 1 + len(blank)) == "blank_quote"
     assert is_blank(blank)
     assert not is_blank("a" + blank)
+
+
+NEVER_SEEN = ["\u3164", "\u2800", "\uffa0\u3164", "\u115f\u1160"]
+
+
+@pytest.mark.parametrize("blank", NEVER_SEEN)
+def test_a_quotation_of_signs_that_nobody_sees_is_refused(blank: str) -> None:
+    text = "a" + blank + "b"
+
+    assert refusal(text, manifest_of(text).parts[0].part_id, 1, 1 + len(blank)) == "blank_quote"
+
+
+@pytest.mark.parametrize("blank", NEVER_SEEN)
+def test_a_quotation_that_was_sealed_before_stays_one(blank: str) -> None:
+    """Else an answer that verified for years would seem to have been altered."""
+    text = "a" + blank + "b"
+    part = manifest_of(text).parts[0]
+
+    assert quote_of_part(part, text, 1, 1 + len(blank)) == blank
+
+
+@given(text=st.text(max_size=20))
+def test_what_was_blank_to_the_first_answers_is_blank_today(text: str) -> None:
+    assert is_blank(text) or not is_blank_as_sealed(text)
+
+
+def test_every_character_that_was_blank_to_the_first_answers_is_blank_today() -> None:
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+
+    assert [each for each in characters if is_blank_as_sealed(each) and not is_blank(each)] == []
 
 
 @pytest.mark.parametrize(

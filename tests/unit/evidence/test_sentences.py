@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from chancery.evidence.manifest import build_manifest
 from chancery.evidence.parts import PART_CHARACTERS, split_parts
 from chancery.evidence.passages import PASSAGE_CHARACTERS, passages
-from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, is_blank, resolve_quote
+from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, resolve_quote
 from chancery.evidence.sentences import SentenceStarts, sentences, sentences_by_block
+from chancery.kernel.blank import is_blank
 from chancery.kernel.canonical import sha256_hex
 
 PIECES = st.sampled_from(

@@ -26,13 +26,21 @@ from chancery.evidence.citations import (
     SourceCitation,
     ValueCitation,
 )
-from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, UnsupportedSelection, is_blank
+from chancery.evidence.quote import (
+    QUOTE_CHARACTERS_MAX,
+    UnsupportedSelection,
+    is_blank_as_sealed,
+)
 from chancery.evidence.record import Record
 from chancery.evidence.texts import TEMPLATE_VERSION, PlaceWords, introduction, place_words
+from chancery.kernel.blank import is_blank
 from chancery.kernel.canonical import exact_bytes, sha256_hex
 from chancery.kernel.ids import derived_id
 
 STATEMENTS_MAX: Final = 20
+
+NO_TITLE: Final = "?"
+"""How a title is shown of which nobody would see anything; none can be given any more."""
 
 # Control characters, line and paragraph separators, directional controls.
 _UNSHOWN: Final = re.compile(
@@ -204,10 +212,11 @@ def one_line(title: str) -> str:
 
     Each run of control characters, line and paragraph separators and directional controls becomes
     one space, so that a title cannot forge a line of the answer. Everything else is kept. A title
-    of which nothing visible is left shows as `?`.
+    of which nothing visible is left shows as `?`. An answer is checked by making its text again, so
+    this never changes; what it does not find blank, `compose` has replaced before.
     """
     shown = _UNSHOWN.sub(" ", title).strip()
-    return "?" if is_blank(shown) else shown
+    return NO_TITLE if is_blank_as_sealed(shown) else shown
 
 
 def is_one_line(text: str) -> bool:
@@ -314,12 +323,16 @@ def _citation(fact: Fact, text: str, own_id: str) -> Citation:
             dataset_id=fact.dataset_id,
             snapshot=fact.snapshot,
             sha256=sha256_hex(text.encode()),
-            title=fact.title,
+            title=_title(fact),
             label=fact.label,
             value=fact.value,
             type=fact.type,
         )
     return _quote_citation(fact, own_id)
+
+
+def _title(fact: Fact) -> str:
+    return NO_TITLE if is_blank(fact.title) else fact.title
 
 
 def _quote_citation(fact: QuoteFact, own_id: str) -> SourceCitation | ItemCitation | FileCitation:
@@ -330,7 +343,7 @@ def _quote_citation(fact: QuoteFact, own_id: str) -> SourceCitation | ItemCitati
         "start": fact.start,
         "end": fact.end,
         "sha256": sha256_hex(fact.text.encode()),
-        "title": fact.title,
+        "title": _title(fact),
     }
     match fact.kind:
         case "source":

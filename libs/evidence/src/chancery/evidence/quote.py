@@ -7,6 +7,7 @@ from typing import Final
 
 from chancery.evidence.manifest import Manifest, check_part
 from chancery.evidence.parts import Part
+from chancery.kernel.blank import is_blank
 from chancery.kernel.errors import Rejected
 
 QUOTE_CHARACTERS_MAX: Final = 2000
@@ -43,15 +44,18 @@ def resolve_quote(text: str, manifest: Manifest, part_id: str, start: int, end: 
         raise _refused("the named part is no part of this revision", "part", "unknown_part")
     if splits_character(text, start) or splits_character(text, end):
         raise _splits()
-    return quote_of_part(part, part.slice(text), start, end)
+    quote = quote_of_part(part, part.slice(text), start, end)
+    if is_blank(quote):
+        raise _blank()
+    return quote
 
 
 def quote_of_part(part: Part, part_text: str, start: int, end: int) -> str:
-    """Return the quotation [start, end) from the text of its part alone.
+    """Return the quotation [start, end) from the text of its part alone, as one that was sealed.
 
     Raises:
         UnsupportedSelection: as `resolve_quote`; a character that continues beyond the part's end
-            cannot be seen from here.
+            cannot be seen from here, and what is blank is told by the rule of the first answers.
         AlteredText: when `part_text` is not the text of `part`.
     """
     check_part(part, part_text)
@@ -63,8 +67,8 @@ def quote_of_part(part: Part, part_text: str, start: int, end: int) -> str:
     if splits_character(part_text, first) or splits_character(part_text, last):
         raise _splits()
     quote = part_text[first:last]
-    if is_blank(quote):
-        raise _refused("the quotation shows nothing", "start", "blank_quote")
+    if is_blank_as_sealed(quote):
+        raise _blank()
     return quote
 
 
@@ -78,8 +82,12 @@ def splits_character(text: str, offset: int) -> bool:
     return _continues(text[offset]) or text[offset - 1] == _JOINER
 
 
-def is_blank(text: str) -> bool:
-    """Tell whether `text` shows nothing: white space, controls and zero-width characters only."""
+def is_blank_as_sealed(text: str) -> bool:
+    """Tell whether the first answers took `text` for blank: less than `is_blank` finds today.
+
+    It is part of how an answer is checked, so it stays as it is: what was sealed once, such as a
+    quotation of U+3164, is no altered text today.
+    """
     return all(
         character.isspace() or ord(character) in _INVISIBLE or ord(character) < ord(" ")
         for character in text
@@ -92,6 +100,10 @@ def _continues(character: str) -> bool:
 
 def _refused(detail: str, field: str, code: str) -> UnsupportedSelection:
     return UnsupportedSelection(detail, field=field, code=code)
+
+
+def _blank() -> UnsupportedSelection:
+    return _refused("the quotation shows nothing", "start", "blank_quote")
 
 
 def _splits() -> UnsupportedSelection:

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from typing import Final, NamedTuple, TypeAlias
 
-from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, is_blank, splits_character
+from chancery.evidence.quote import QUOTE_CHARACTERS_MAX, splits_character
+from chancery.kernel.blank import is_blank
 
 Span: TypeAlias = "tuple[int, int]"
 """[start, end) in code points of the whole text."""
