@@ -52,7 +52,7 @@ async def world(nats_url: str, database: Database, tmp_path: Path) -> AsyncGener
         group.create_task(service.run())
         stack.callback(service.stop)
         around = World(bus, blobs, database)
-        await eventually(lambda: _answers(around), within_s=20)
+        await eventually(lambda: _answers(around))
         yield around
 
 

@@ -215,7 +215,7 @@ async def test_a_run_whose_blob_is_gone_is_parked_and_the_next_one_proposed(
             await world.blobs.delete(TENANT, other.content_sha256)
 
     await world.gathered(run, passage(other, f"{TEXT}\nMore.\n"))
-    parked = await eventually(world.parked, within_s=20)
+    parked = await eventually(world.parked)
     next_run = await world.admitted(OWNS, entry)
     await world.gathered(next_run, passage(entry, TEXT))
 
@@ -232,7 +232,7 @@ async def test_a_scope_that_is_no_scope_is_parked_at_once(world: World) -> None:
     await world.publish(event_of(data, data.run_id), "admitted")
 
     await world.gathered(Run(data, run.event))
-    parked = await eventually(world.parked, within_s=20)
+    parked = await eventually(world.parked)
     await world.proposed(await asked(world))
 
     assert list(parked) == [subject(run)]

@@ -121,7 +121,7 @@ class World:
             language="en",
             mode="auto",
             bounds=Bounds(),
-            deadline=now + timedelta(seconds=60),
+            deadline=now + timedelta(seconds=600),
             barrier=1,
             index_sequence=1,
         )
@@ -166,7 +166,7 @@ class World:
 
     async def proposed(self, run: Run) -> RunProposed:
         """Wait for the run's proposal."""
-        found = await eventually(lambda: self.proposals(run), within_s=20)
+        found = await eventually(lambda: self.proposals(run), within_s=60)
         return found[0]
 
     async def parked(self) -> dict[str, str]:

@@ -67,7 +67,7 @@ class Stage:
             told = await self.http.get(f"/v1/runs/{run_id}/answer")
             return told.json() if told.status_code == ENDED else None
 
-        found = await eventually(ended, 15)
+        found = await eventually(ended)
         assert found is not None
         return found
 

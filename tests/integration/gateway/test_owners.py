@@ -30,7 +30,7 @@ REQUEST = Request[WhoAmI](
 
 @pytest.fixture
 async def bus(nats_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Connection]:
-    monkeypatch.setattr(adapters, "ASK_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(adapters, "ASK_TIMEOUT_S", 1.0)
     async with connect(nats_url, name="test") as connection:
         yield connection
 

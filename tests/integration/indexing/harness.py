@@ -38,7 +38,7 @@ from chancery.testkit.postgres import Database
 from tests.unit.indexing.world import declared_dataset, declared_source, published, short
 
 ACK_WAIT_S = 2
-STOP_S = 15
+STOP_S = 60
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,12 +164,12 @@ async def test_a_poison_event_is_parked_and_the_next_ones_are_indexed(
     log: Log, place: Place, database: Database
 ) -> None:
     poisoned, healthy = await log.declare("poisoned"), await log.declare("healthy")
-    await log.connection.request(f"authority.acme.source.{poisoned.key}", b"no event", timeout_s=5)
+    await log.connection.request(f"authority.acme.source.{poisoned.key}", b"no event", timeout_s=30)
     await log.publish(healthy, b"one")
 
     with running("indexing", place) as process:
-        await eventually(lambda: _has(log, healthy, "ready 1"), within_s=30)
-        await eventually(lambda: _is_parked(database, "malformed_event"), within_s=10)
+        await eventually(lambda: _has(log, healthy, "ready 1"), within_s=60)
+        await eventually(lambda: _is_parked(database, "malformed_event"))
 
     assert process.returncode == 0
 
@@ -187,13 +187,13 @@ async def test_killed_again_and_again_it_converges_to_the_same_states(
 
     for ready in (1, 3):
         with running("indexing", place) as process:
-            await eventually(lambda n=ready: _at_least(log, refs, n), within_s=30)
+            await eventually(lambda n=ready: _at_least(log, refs, n), within_s=60)
             process.kill()
     await log.record(refs[0], RevisionWithdrawn())
     with running("indexing", place):
-        await eventually(lambda: _has(log, refs[0], "excluded 2 withdrawn"), within_s=30)
+        await eventually(lambda: _has(log, refs[0], "excluded 2 withdrawn"), within_s=60)
         for ref in refs[1:]:
-            await eventually(lambda r=ref: _has(log, r, "ready 2"), within_s=30)
+            await eventually(lambda r=ref: _has(log, r, "ready 2"), within_s=60)
 
     for ref in refs:
         told = await log.told(ref)

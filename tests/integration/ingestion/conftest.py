@@ -67,7 +67,7 @@ async def command(access: NatsAccess, verb: str, body: Message) -> None:
     async with connect(
         access.service_urls["gateway"], name="tests", api_prefix=access.api_prefix
     ) as gateway:
-        assert await eventually(sent, within_s=20)
+        assert await eventually(sent, within_s=60)
 
 
 @pytest.fixture

@@ -43,11 +43,11 @@ async def outcome(
     asked = f"{ASKED}.{outcome_subject(TENANT, principal, event_id)}"
 
     async def found() -> dict[str, Any] | None:
-        reply = await client.request(asked, b"", timeout=5)
+        reply = await client.request(asked, b"", timeout=20)
         newest = json.loads(reply.data) if reply.data else None
         return newest if newest and newest["data"]["intake_sequence"] >= of else None
 
-    told = await eventually(found, within_s=20)
+    told = await eventually(found, within_s=60)
     assert told is not None
     return told
 

@@ -82,7 +82,7 @@ async def test_a_service_submits_with_its_own_user_and_reads_what_became_of_it(
             intake_subject(TENANT, "desk", RevisionSubmitted.TYPE),
             json.dumps(data).encode(),
             headers={f"ce-{name}": value for name, value in revision.items()},
-            timeout=5,
+            timeout=20,
         )
         first, second = await outcome(client, "e1"), await outcome(client, "e2")
         wrong = await submit(client, source_event("e3", title=7))
@@ -203,7 +203,7 @@ async def test_a_producer_reaches_no_other_prefix_inbox_or_outcome(
             told = (await last_sequence(admin, OUTCOMES)).last
             return told == before[OUTCOMES] + len(foreign)
 
-        assert await eventually(settled, within_s=20)
+        assert await eventually(settled)
         after = {each.name: (await last_sequence(admin, each.name)).last for each in STREAMS}
         subjects = {each.subject async for each in read_subject(admin, INTAKE, ">")}
 

@@ -45,7 +45,7 @@ async def running(nats_url: str, folder: Path) -> AsyncGenerator[asyncio.subproc
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await process.wait()
 
 
@@ -79,7 +79,7 @@ async def _one_life(nats_url: str, folder: Path) -> tuple[Outcome, int | None]:
         connect(nats_url, name="test") as connection,
         running(nats_url, folder) as process,
     ):
-        await eventually(path.exists, within_s=20)
+        await eventually(path.exists, within_s=60)
         token = parse_token(path.read_text(encoding="ascii").strip())
         caller = Caller(
             tenant=token.tenant,
@@ -101,7 +101,7 @@ async def _asked(connection: Connection, caller: Caller) -> Outcome:
         except Unavailable:
             return None
 
-    found = await eventually(once, within_s=20)
+    found = await eventually(once, within_s=60)
     assert found is not None
     return found
 
@@ -123,7 +123,7 @@ async def test_without_a_token_key_it_says_so_and_ends(
         stderr=asyncio.subprocess.STDOUT,
     )
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         output, _ = await process.communicate()
 
     assert process.returncode == 1

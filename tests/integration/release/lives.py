@@ -112,7 +112,7 @@ class Lives:
         (self.folder / "target").write_text(target)
         for run_id, source in runs:
             await self.world.propose(await self.world.admitted(run_id), source.quote(QUOTE))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await self._child.wait() == -signal.SIGKILL
         revoked_at = await self.world.append(ref, SourceGrantRevoked(grantee="anna"))
         for run_id, source in runs:
@@ -144,7 +144,7 @@ class Lives:
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
         )
-        await eventually(self._answers, 30)
+        await eventually(self._answers, 60)
 
     async def _answers(self) -> bool:
         subject = query_subject("release", "identity")
@@ -158,7 +158,7 @@ class Lives:
 
     async def _ended(self, run: Played) -> Ended:
         run_id = run.run_id
-        await self.world.ended(run_id, within_s=30)
+        await self.world.ended(run_id, within_s=60)
         async with connect_database(self.world.database.superuser_dsn, name="test") as db:
             rows = await db.fetch(
                 "SELECT kind, outcome, cut_sequence FROM release.release WHERE run_id = $1", run_id
@@ -169,7 +169,7 @@ class Lives:
         async def is_told() -> bool:
             return await self._told(subject) > 0
 
-        await eventually(is_told, 10)
+        await eventually(is_told)
         return Ended(
             run.step,
             run.is_target,

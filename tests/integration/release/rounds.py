@@ -317,6 +317,14 @@ async def paused_projection(database: Database) -> AsyncGenerator[None]:
         yield
 
 
+@asynccontextmanager
+async def unread_checkpoints(database: Database) -> AsyncGenerator[None]:
+    """Let nobody read a checkpoint, so that no projector compares the log meanwhile."""
+    async with connect_database(database.superuser_dsn, name="test") as db, db.transaction():
+        await db.execute("LOCK TABLE release.checkpoint IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
 async def measure_control(control: Rounds, step: Step) -> int:
     """Play unprotected rounds until enough failed; return how many clean ones prove something."""
     caught = 0

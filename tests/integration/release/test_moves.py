@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -41,7 +42,7 @@ from chancery.release.domain.selection import Document, Pin
 from chancery.release.domain.snapshot import CutSnapshot
 from chancery.release.handlers.proposed import SealRun
 from chancery.release.ports.stores import SealDesk
-from chancery.testkit.waiting import eventually
+from chancery.testkit.waiting import WITHIN_S, eventually
 from tests.integration.release.published import Published
 from tests.integration.release.test_seal import (
     DELIVERY,
@@ -57,7 +58,8 @@ from tests.integration.release.world import TENANT, WORKSPACE, World, event_of
 pytestmark = pytest.mark.integration
 
 GROUP = "group:staff"
-EXPIRES_S = 3.0
+EXPIRES_S_MIN = 3.0
+MARGIN = 10
 SOURCES = 12
 
 Strike = Callable[[], Awaitable[int]]
@@ -96,10 +98,10 @@ MOVES: dict[str, tuple[AggregateRef, EventData]] = {
 
 
 async def gathered_run(
-    world: World, *, expires_at: datetime | None = None
+    world: World, *, source_id: str = "handbook", expires_at: datetime | None = None
 ) -> tuple[RunAdmitted, Published]:
     """Play a run of anna, who reads a restricted source as a member of a group, up to gathered."""
-    source = await world.publish_source("handbook", TEXT, visibility="restricted", declarer="bert")
+    source = await world.publish_source(source_id, TEXT, visibility="restricted", declarer="bert")
     await world.append(source.ref, SourceGranted(grantee=GROUP))
     who = "anna"
     if expires_at is not None:
@@ -191,11 +193,20 @@ async def is_past(world: World, moment: datetime) -> bool:
     return await world.parts.sealer.desk.clock() > moment
 
 
+async def longer_than_a_run(world: World) -> timedelta:
+    """Return so much more than what a run takes on this machine that one ends long before."""
+    began = time.monotonic()
+    run = await gathered_run(world, source_id="another")
+    await propose_with(world, world.parts.authority.position, *run)
+    return timedelta(seconds=max(EXPIRES_S_MIN, MARGIN * (time.monotonic() - began)))
+
+
 def outlasting(world: World, moment: datetime) -> Strike:
     """Return a strike that waits for the clock, and moves nothing."""
 
     async def outlast() -> int:
-        await eventually(lambda: is_past(world, moment), 3 * EXPIRES_S)
+        left_s = (moment - datetime.now(UTC)).total_seconds()
+        await eventually(lambda: is_past(world, moment), left_s + WITHIN_S)
         return 0
 
     return outlast
@@ -206,8 +217,9 @@ def outlasting(world: World, moment: datetime) -> Strike:
 async def test_a_credential_that_expires_between_cut_and_read_seals_nothing(
     world: World, is_early: bool
 ) -> None:
-    expires_at = datetime.now(UTC) + timedelta(seconds=EXPIRES_S)
+    expires_at = datetime.now(UTC) + await longer_than_a_run(world)
     admitted, source = await gathered_run(world, expires_at=expires_at)
+    assert not await is_past(world, expires_at)
     outlast = outlasting(world, expires_at)
 
     if is_early:
@@ -292,7 +304,7 @@ async def test_moves_that_never_meet_the_read_set_change_nothing(world: World) -
         return await world.append(principal_ref("dora"), GroupJoined(group="staff"))
 
     latch = Latch(real=world.parts.authority.position, then=elsewhere)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WITHIN_S):
         await propose_with(world, latch, admitted, source)
 
     assert await outcome_of(world, admitted.run_id) == ("sealed", None)

@@ -60,16 +60,16 @@ async def status_of(port_file: Path) -> int:
         return 0
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        line = await reader.readline()
     except OSError:
         return 0
-    writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    line = await reader.readline()
     writer.close()
-    return int(line.split()[1])
+    return int(line.split()[1]) if line else 0
 
 
 async def ended(process: Process) -> tuple[int, str]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         output, _ = await process.communicate()
     assert process.returncode is not None
     return process.returncode, output.decode()
@@ -85,7 +85,7 @@ async def test_it_becomes_ready_stops_when_told_and_refuses_a_foreign_log(
         async def is_ready() -> bool:
             return await status_of(port_file) == 200
 
-        await eventually(is_ready, 30)
+        await eventually(is_ready, 60)
         process.send_signal(signal.SIGTERM)
         code, _ = await ended(process)
 
@@ -108,7 +108,7 @@ async def told(arguments: list[str], environment: dict[str, str]) -> tuple[int, 
         env=environment,
         stdout=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         output, _ = await process.communicate()
     assert process.returncode is not None
     lines = [line for line in output.decode().splitlines() if '"event":' in line]
@@ -132,13 +132,13 @@ async def test_an_operator_rebuilds_and_switches_beside_the_running_process(
     async def is_ready() -> bool:
         return await status_of(port_file) == 200
 
-    await eventually(is_ready, 30)
+    await eventually(is_ready, 60)
     early = await told(["projections", "switch", "authority"], environment)
     rebuilt = await told(["projections", "rebuild", "all"], environment)
     switched = await told(["projections", "switch", "all"], environment)
     status = await told(["projections", "status", "all"], environment)
     wrong = await told(["projections", "drop", "all"], environment)
-    is_ready_still = await is_ready()
+    is_ready_still = await eventually(is_ready)
     process.send_signal(signal.SIGTERM)
     await ended(process)
 

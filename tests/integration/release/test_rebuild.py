@@ -186,7 +186,7 @@ async def commanded(
         env=environment,
         stdout=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         output, _ = await process.communicate()
     assert process.returncode == 0
     return [parse(line) for line in output.decode().splitlines() if '"event":' in line]
@@ -231,6 +231,7 @@ async def test_an_interrupted_rebuild_goes_on_where_it_stopped(world: World) -> 
     firsts: list[int] = []
 
     rebuilt = await rebuild.rebuild(lambda each: firsts.append(each.sequence))
+    await world.parts.authority.position.wait(rebuilt.mark.sequence, timeout_s=60)
 
     assert await sets_of(world.database) == [(1, True), (2, False)]
     assert rebuilt.mark.sequence == (await last_sequence(world.bus, AUTHORITY)).last

@@ -18,6 +18,7 @@ from chancery.release.adapters import projector as projecting
 from chancery.release.adapters import table_sets
 from chancery.store.pool import connect as connect_database
 from chancery.testkit.postgres import Database
+from chancery.testkit.waiting import WITHIN_S
 from tests.integration.release.test_projection import (
     append,
     fill,
@@ -110,7 +111,7 @@ async def test_without_the_quarantine_a_refused_row_stops_the_projection(
         await append(bus, POISONED, POISON)
 
         with pytest.raises(asyncpg.DataError):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(WITHIN_S):
                 await projector(bus, database).run()
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
 
 import pytest
 from pydantic import TypeAdapter
@@ -37,6 +39,7 @@ from chancery.release.domain.selection import Selected
 from chancery.release.handlers import proposed
 from chancery.release.handlers.sealer import ATTEMPTS_MAX
 from chancery.store.pool import connect as connect_database
+from chancery.testkit.waiting import eventually
 from tests.integration.release.published import Published
 from tests.integration.release.test_moves import propose_to
 from tests.integration.release.test_rebuild import authority, index, rows_of
@@ -49,6 +52,9 @@ DECISIONS = 1_000
 SOURCES = 4
 AT_ONCE = 16
 READER = "carl"
+PATIENCE_S = 300
+Decided: TypeAlias = Counter[tuple[str, bool]]
+"""How many runs of each source were sealed, and were not."""
 _KIND: TypeAdapter[AggregateKind] = TypeAdapter(AggregateKind)
 COLUMNS = (
     "tenant, workspace_id, conversation_id, message, principal, credential_id, generation, lease,"
@@ -99,23 +105,24 @@ async def copy_run(world: World, prepared: Prepared, count: int) -> list[str]:
 
 
 @asynccontextmanager
-async def moving(world: World, sources: list[Published]) -> AsyncGenerator[None]:
+async def moving(world: World, sources: list[Published], decided: Decided) -> AsyncGenerator[None]:
     """Take the reader's grants away and give them back, all the time."""
     done = asyncio.Event()
 
-    async def stay() -> None:
-        """Leave it as it is long enough for some runs to be decided."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await done.wait()
+    async def stay(source: Published, *, is_granted: bool) -> None:
+        """Leave it as it is until a run was decided as it is now."""
+        before = decided[source.source_id, is_granted]
+        await eventually(
+            lambda: done.is_set() or decided[source.source_id, is_granted] > before, PATIENCE_S
+        )
 
     async def move(source: Published) -> None:
         while not done.is_set():
             await world.append(source.ref, SourceGrantRevoked(grantee=READER))
             await world.append(principal_ref("dora"), GroupJoined(group=random_id()))
-            await stay()
+            await stay(source, is_granted=False)
             await world.append(source.ref, SourceGranted(grantee=READER))
-            await stay()
+            await stay(source, is_granted=True)
 
     async with asyncio.TaskGroup() as tasks:
         for source in sources:
@@ -126,14 +133,18 @@ async def moving(world: World, sources: list[Published]) -> AsyncGenerator[None]
             done.set()
 
 
-async def seal_all(world: World, drafts: list[Draft]) -> dict[str, str]:
-    """Seal every draft, several at once; return what became of each run."""
+async def seal_all(
+    world: World, drafts: list[tuple[str, Draft]], decided: Decided
+) -> dict[str, str]:
+    """Seal the draft of each source, several at once; return what became of each run."""
     outcomes: dict[str, str] = {}
     left = iter(drafts)
 
     async def work() -> None:
-        for draft in left:
-            outcomes[draft.run.run_id] = await world.parts.sealer.seal(draft)
+        for source_id, draft in left:
+            outcome = await world.parts.sealer.seal(draft)
+            outcomes[draft.run.run_id] = outcome
+            decided[source_id, outcome == "sealed"] += 1
 
     async with asyncio.TaskGroup() as tasks:
         for _ in range(AT_ONCE):
@@ -241,6 +252,8 @@ async def test_a_thousand_decisions_are_derived_again_from_the_log_alone(
     await world.join(READER, expires_at=datetime.now(UTC) + timedelta(hours=1))
     sources: list[Published] = []
     drafts: dict[str, Draft] = {}
+    decided: Decided = Counter()
+    source_of: dict[str, str] = {}
     for number in range(SOURCES):
         source = await world.publish_source(f"s{number}", TEXT, visibility="restricted")
         await world.append(source.ref, SourceGranted(grantee=READER))
@@ -248,10 +261,11 @@ async def test_a_thousand_decisions_are_derived_again_from_the_log_alone(
         sources.append(source)
         copies = await copy_run(world, prepared, DECISIONS // SOURCES)
         drafts |= {run_id: prepared.draft(run_id) for run_id in copies}
-    mixed = [drafts[run_id] for run_id in sorted(drafts)]
+        source_of |= dict.fromkeys(copies, source.source_id)
+    mixed = [(source_of[run_id], drafts[run_id]) for run_id in sorted(drafts)]
 
-    async with moving(world, sources):
-        outcomes = await seal_all(world, mixed)
+    async with moving(world, sources, decided):
+        outcomes = await seal_all(world, mixed, decided)
 
     replay = await replayed(world.bus, drafts)
     receipts = await receipts_of(world, list(drafts))

@@ -346,7 +346,7 @@ class World:
         subject = query_subject("release", noun)
         return await self.request(subject, OfRun(run_id=run_id), Document, who=who)
 
-    async def ended(self, run_id: str, *, who: str = "anna", within_s: float = 10) -> Document:
+    async def ended(self, run_id: str, *, who: str = "anna", within_s: float = 60) -> Document:
         """Wait until a run has ended and return its answer document."""
 
         async def find() -> Document | None:

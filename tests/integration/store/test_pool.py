@@ -22,7 +22,7 @@ from chancery.testkit.postgres import Database
 
 pytestmark = pytest.mark.integration
 
-SMALL = PoolLimits(connections_max=2, statement_timeout_s=0.3, lock_timeout_s=0.2)
+SMALL = PoolLimits(connections_max=2, statement_timeout_s=1.0, lock_timeout_s=0.2)
 
 
 async def test_leaving_commits_and_an_error_rolls_back(empty_database: Database) -> None:
@@ -97,9 +97,9 @@ async def test_a_deadlock_is_a_conflict(empty_database: Database) -> None:
                 await connection.execute("SET LOCAL lock_timeout = 0")
                 await connection.execute("SET LOCAL statement_timeout = 0")
                 await connection.execute("SET LOCAL deadlock_timeout = '20ms'")
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", first, timeout=5)
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", first, timeout=30)
                 await met.wait()
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", second, timeout=5)
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", second, timeout=30)
             return "done"
 
         results = await asyncio.gather(lock(1, 2), lock(2, 1), return_exceptions=True)
