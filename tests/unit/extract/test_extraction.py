@@ -72,7 +72,7 @@ def test_the_identity_of_a_parser_names_the_library_that_it_stands_on() -> None:
     identities = {each: extractor_of(each) for each in PARSED_TYPES}
 
     assert identities["application/pdf"].startswith("pdf/1+pypdfium2-")
-    assert identities["text/html"].startswith("html/1+selectolax-")
+    assert identities["text/html"].startswith("html/2+selectolax-")
     assert identities[XLSX].startswith("xlsx/3+python-calamine-")
     assert len(set(identities.values())) == len(PARSED_TYPES)
 

@@ -7,7 +7,8 @@ import pytest
 from chancery.extract import extraction as documents
 from chancery.extract.docx import read_docx
 from chancery.extract.extraction import Extraction, extractor_of
-from chancery.extract.media import DOCX, XLSX
+from chancery.extract.html import read_html
+from chancery.extract.media import DOCX, HTML, XLSX
 from chancery.extract.xlsx import read_xlsx
 from chancery.release.domain.index_fold import IndexData, IndexEntry, evolve_entry
 from tests.unit.extract.files import docx_file, paragraph, styles_of, xlsx_file
@@ -20,7 +21,12 @@ LETTER = docx_file(
     f"<w:tbl><w:tr><w:trPr><w:del/></w:trPr><w:tc>{paragraph('gone')}</w:tc></w:tr>"
     f"<w:tr><w:tc>{paragraph('kept')}</w:tc></w:tr></w:tbl>"
 )
-EARLIER = {XLSX: "xlsx/1+python-calamine-0.9.1", DOCX: "docx/1"}
+PAGE = b"<p style='font-size:0'>gone</p><p>kept</p>"
+EARLIER = {
+    XLSX: "xlsx/1+python-calamine-0.9.1",
+    DOCX: "docx/1",
+    HTML: "html/1+selectolax-0.3.34",
+}
 _TODAY = {each: extractor_of(each) for each in EARLIER}
 
 
@@ -28,8 +34,8 @@ def read(media_type: str, data: bytes) -> Extraction:
     """Read a document as today's build does, or as the one did that had the earlier identity."""
     identity = extractor_of(media_type)
     is_today = identity == _TODAY[media_type]
-    if media_type == DOCX:
-        text = read_docx(data)
+    if media_type in {DOCX, HTML}:
+        text = read_docx(data) if media_type == DOCX else read_html(data)
         return Extraction(text if is_today else f"gone\n{text}", identity)
     text, layout = read_xlsx(data)
     text = text if is_today else text.replace("5%", "0.05")
@@ -58,7 +64,11 @@ def extracted_by_an_earlier_build(kind: str) -> str:
 @pytest.mark.req("CL-1", "CL-6")
 @pytest.mark.parametrize(
     ("kind", "data", "earlier_text", "text"),
-    [(XLSX, BOOK, "S\n0.05", "S\n5%"), (DOCX, LETTER, "gone\nkept", "kept")],
+    [
+        (XLSX, BOOK, "S\n0.05", "S\n5%"),
+        (DOCX, LETTER, "gone\nkept", "kept"),
+        (HTML, PAGE, "gone\nkept", "kept"),
+    ],
 )
 async def test_a_document_of_an_earlier_build_stays_what_it_was_until_it_is_refreshed(
     monkeypatch: pytest.MonkeyPatch, kind: str, data: bytes, earlier_text: str, text: str

@@ -33,7 +33,7 @@ EXTRACTOR: Final = PLAIN_TEXT
 _PARSERS: Final[Mapping[str, tuple[str, str | None]]] = {
     PDF: ("pdf/1", "pypdfium2"),
     DOCX: ("docx/3", None),
-    HTML: ("html/1", "selectolax"),
+    HTML: ("html/2", "selectolax"),
     XLSX: ("xlsx/3", "python-calamine"),
 }
 

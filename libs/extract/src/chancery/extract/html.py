@@ -2,7 +2,7 @@
 
 White space is collapsed as a browser does it (`pre` and `textarea` keep theirs); no-break spaces
 and other characters stay. Left out is what no reader sees: scripts, styles, templates, comments,
-fallbacks, and elements hidden by attribute or inline style. Rules of style sheets are not applied.
+fallbacks, and what attributes hide, see `html_looks`. Rules of style sheets are not applied.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from chancery.extract.html_looks import Look, look_of
 from chancery.extract.plain import read_plain_text
 from chancery.extract.refusals import refusal
 from chancery.kernel.blank import is_blank
 
 _COLLAPSIBLE: Final = re.compile(r"[ \t\n\r\f]+")
-_UNSEEN_STYLE: Final = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.IGNORECASE
-)
 _UNSEEN_TAGS: Final = """
 head title script style template noscript iframe object embed applet audio video canvas datalist
-noframes noembed metadata defs symbol desc annotation annotation-xml rp
+noframes noembed metadata defs symbol desc annotation annotation-xml rp clippath filter marker mask
+pattern lineargradient radialgradient
 """
 _BLOCK_TAGS: Final = """
 address article aside body caption center dd details dialog dir div dl dt fieldset figcaption figure
@@ -58,9 +57,10 @@ def read_html(data: bytes) -> str:
 def _walk(root: LexborNode, writer: _Writer) -> None:
     """Visit every node below `root` in order; nesting may be as deep as it wants."""
     open_tags: list[str] = []
+    looks = [Look()]
     node: LexborNode | None = root
     while node is not None:
-        child = _enter(node, writer)
+        child = _enter(node, writer, looks)
         if child is not None:
             open_tags.append(node.tag or "")
             node = child
@@ -68,6 +68,7 @@ def _walk(root: LexborNode, writer: _Writer) -> None:
         following = node.next
         while following is None and open_tags:
             writer.close(open_tags.pop())
+            looks.pop()
             node = node.parent
             if node is None or not open_tags:
                 return
@@ -75,25 +76,25 @@ def _walk(root: LexborNode, writer: _Writer) -> None:
         node = following
 
 
-def _enter(node: LexborNode, writer: _Writer) -> LexborNode | None:
+def _enter(node: LexborNode, writer: _Writer, looks: list[Look]) -> LexborNode | None:
     """Take in a node; return its first child when its children are to be visited."""
+    around = looks[-1]
     if node.is_text_node:
-        writer.write(node.text_content or "")
+        if around.shows_text:
+            writer.write(node.text_content or "")
         return None
     tag = node.tag or ""
-    if node.is_element_node and _is_unseen(tag, node.attributes):
+    look: Look | None = around
+    if node.is_element_node:
+        look = None if tag.lower() in _UNSEEN else look_of(tag.lower(), node.attributes, around)
+    if look is None:
         return None
     writer.open(tag)
     if node.child is None:
         writer.close(tag)
+        return None
+    looks.append(look)
     return node.child
-
-
-def _is_unseen(tag: str, attributes: dict[str, str | None]) -> bool:
-    if tag in _UNSEEN or "hidden" in attributes or (tag == "dialog" and "open" not in attributes):
-        return True
-    style = attributes.get("style")
-    return style is not None and _UNSEEN_STYLE.search(style) is not None
 
 
 class _Writer:
