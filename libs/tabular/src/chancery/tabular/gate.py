@@ -13,6 +13,7 @@ from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import Corrupt
 from chancery.tabular import grammar
 from chancery.tabular.engine import Engine, EngineFailure, parser
+from chancery.tabular.grouping import SETS_MAX, check_grouping
 from chancery.tabular.refusals import feature_refusal, refusal
 from chancery.tabular.schema import ascii_fold
 from chancery.tabular.tree import as_items, as_object, as_text
@@ -73,6 +74,7 @@ def _check_text(sql: str) -> None:
         raise refusal("sql_not_text")
     if sum(sql.count(mark) for mark in NESTING_MARKS) > NESTING_MARKS_MAX:
         raise refusal("sql_too_complex")
+    check_grouping(sql)
 
 
 def _parsed(engine: Engine, sql: str) -> Mapping[str, Json]:
@@ -157,6 +159,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self._parts = 0
+        self._sets = 0
 
     def check(self, value: Json, position: str, depth: int) -> None:
         """Refuse `value` unless the grammar allows it at `position`."""
@@ -171,6 +174,8 @@ class _Walk:
         if shape is None:
             raise feature_refusal(_feature(tag))
         _check_kind(tag, value)
+        if tag == "SELECT_NODE":
+            self._count_sets(value.get("group_sets", ()))
         for name, child in value.items():
             self._check_field(name, child, shape.get(name), depth)
 
@@ -197,6 +202,11 @@ class _Walk:
                 allowed = False
         if not allowed:
             raise feature_refusal(_feature(name))
+
+    def _count_sets(self, sets: Json) -> None:
+        self._sets += len(as_items(sets))
+        if self._sets > SETS_MAX:
+            raise refusal("sql_too_complex")
 
 
 def _check_kind(tag: str, value: Mapping[str, Json]) -> None:
