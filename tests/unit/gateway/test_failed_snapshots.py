@@ -24,6 +24,8 @@ from chancery.gateway.errors import snapshot_failed
         ("csv_value_mismatch", "columns.a.type", "does not keep every value of the file"),
         ("csv_malformed_row", None, "change snapshot"),
         ("xlsx_cell_error", "snapshot.B7", "snapshot.B7 is an error such as #N/A"),
+        ("xlsx_far_cell", "snapshot.XFD1048576", "snapshot.XFD1048576 stands so far from"),
+        ("parquet_unreadable", "columns.note", "columns.note cannot be read, or not be kept"),
         ("sql_timeout", "snapshot", "snapshot takes longer to read than one may"),
     ],
 )

@@ -18,13 +18,17 @@ from chancery.kernel.errors import Rejected
 from chancery.kernel.merged import Area, Place
 from chancery.tabular.formats import unreadable
 from chancery.tabular.package_xml import Attributes, first_sheet, local, parse, xml_parser
+from chancery.tabular.sheet_extent import check_extent
 
 if TYPE_CHECKING:
     from xml.parsers import expat
 
 _CELL_NAME = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
-_BEGINNING_MAX = 64
-"""How much of a value is kept, which is enough to see whether it is there."""
+_PARTS = frozenset(("f", "v", "is"))
+_TEXTS = frozenset(("str", "inlineStr", "is"))
+"""The kinds of values that are texts, in which references and comments are read as they should."""
+
+_TAGS = re.compile(rb"<[^>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,11 @@ def read_first_sheet(package: zipfile.ZipFile) -> Told:
     Raises:
         Rejected: `xlsx_cell_error`, with the cell in its field, for a cell that is an error, a
             formula that was not calculated, or one whose value its reader would take in part;
-            `xlsx_unreadable` for a sheet that is not well-formed, or merges what are no cells.
+            `xlsx_unreadable` for a sheet that is not well-formed, or merges what are no cells;
+            `xlsx_far_cell` as `check_extent`.
     """
     data = first_sheet(package)
+    check_extent(data)
     parser = xml_parser()
     cells = _Cells(parser, data)
     parse(parser, data)
@@ -58,7 +64,7 @@ def cell_error(place: Place | None) -> Rejected:
 
 
 class _Cells:
-    """Follows the cells of a sheet."""
+    """Follows the cells of a sheet: there are millions, and what most of them need is short."""
 
     def __init__(self, parser: expat.XMLParserType, data: bytes) -> None:
         self.negative: set[Place | None] = set()
@@ -70,18 +76,28 @@ class _Cells:
         self._is_formula = self._is_filled = False
         self._within: str | None = None
         self._begin = 0
-        self._beginning = ""
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
 
     def _start(self, tag: str, attributes: Attributes) -> None:
         name = local(tag) if ":" in tag else tag
-        if self._cell is not None:
-            self._part_of_cell(name)
-        elif name == "c":
-            self._begin_cell(attributes)
-        elif name == "mergeCell":
+        if self._cell is None:
+            if name == "c":
+                self._cell = attributes
+                self._is_formula = self._is_filled = False
+                if attributes.get("t") == "e":
+                    raise self._refused()
+            elif name != "row":
+                self._around_cells(name, attributes)
+        elif self._within is None and not self._is_filled:
+            if name in _PARTS:
+                self._within, self._begin = name, self._parser.CurrentByteIndex
+        elif self._within != "is":
+            # The reader of values would take the last part of the cell, or half of this one.
+            raise self._refused()
+
+    def _around_cells(self, name: str, attributes: Attributes) -> None:
+        if name == "mergeCell":
             self.merged.add(_area_of(attributes.get("ref", "")))
         elif name == "sheetData":
             if self._has_data:
@@ -89,54 +105,40 @@ class _Cells:
                 raise unreadable("xlsx")
             self._has_data = True
 
-    def _begin_cell(self, attributes: Attributes) -> None:
-        self._cell = attributes
-        self._is_formula = self._is_filled = False
-        if attributes.get("t") == "e":
-            raise self._refused()
-
-    def _part_of_cell(self, name: str) -> None:
-        """Enter an element in a cell; the reader of values takes the last one for its value."""
-        if self._within == "is":
-            return
-        if self._within is not None or self._is_filled:
-            raise self._refused()
-        if name in {"f", "v", "is"}:
-            self._within, self._beginning = name, ""
-            self._begin = self._parser.CurrentByteIndex
-
     def _end(self, tag: str) -> None:
         if self._cell is None:
             return
         name = local(tag) if ":" in tag else tag
         if name == self._within:
             self._within = None
-            self._is_formula = self._is_formula or name == "f"
-            self._is_filled = name != "f" and bool(self._beginning.strip())
-            if name == "v":
-                self._check_value(self._cell.get("t", "n"))
+            if name == "f":
+                self._is_formula = True
+            else:
+                self._value(name, self._data[self._begin : self._parser.CurrentByteIndex])
         elif name == "c" and self._within is None:
             if self._is_formula and not self._is_filled and self._cell.get("t") != "str":
                 raise self._refused()
             self._cell = None
 
-    def _check_value(self, kind: str) -> None:
-        """Refuse a value of which the reader of values takes a part; note a negative one."""
-        written = self._data[self._begin : self._parser.CurrentByteIndex]
-        if kind == "str":
-            is_whole = b"<![CDATA[" not in written
-        elif kind == "inlineStr":
-            is_whole = not self._is_filled
-        else:
-            is_whole = written.count(b"<") == 1 and b"&" not in written
-            if self._beginning.startswith("-"):
-                self.negative.add(self._place())
-        if not is_whole:
-            raise self._refused()
+    def _value(self, name: str, written: bytes) -> None:
+        """Take in a value as it is written, from its tag on.
 
-    def _characters(self, text: str) -> None:
-        if self._within is not None and len(self._beginning) < _BEGINNING_MAX:
-            self._beginning += text
+        Refuse one of which the reader of values takes a part, and note a negative one.
+        """
+        assert self._cell is not None, "a value is in a cell"
+        kind = self._cell.get("t", "n") if name == "v" else name
+        if kind in _TEXTS:
+            self._is_filled = bool(_TAGS.sub(b"", written).strip())
+            is_dropped = kind == "inlineStr" and self._is_filled
+            if is_dropped or (kind == "str" and b"<![CDATA[" in written):
+                raise self._refused()
+            return
+        if written.count(b"<") > 1 or b"&" in written:
+            raise self._refused()
+        number = written.rpartition(b">")[2]
+        self._is_filled = bool(number.strip())
+        if number.startswith(b"-"):
+            self.negative.add(self._place())
 
     def _place(self) -> Place | None:
         return None if self._cell is None else _place_of(self._cell.get("r", ""))

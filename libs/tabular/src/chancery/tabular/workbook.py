@@ -27,13 +27,13 @@ from chancery.tabular.csv import ROWS_MAX
 from chancery.tabular.formats import unreadable
 from chancery.tabular.names import COLUMNS_MAX, check_names
 from chancery.tabular.schema import fold
+from chancery.tabular.sheet_extent import CELLS_MAX
 from chancery.tabular.sheet_xml import Told, cell_error, read_first_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
 UNPACKED_BYTES_MAX = 256 * 1024 * 1024
-CELLS_MAX = 20_000_000
 
 Cell: TypeAlias = (
     int | float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
@@ -102,13 +102,14 @@ def _told(data: bytes) -> Told:
 
 def _check_numbers(cells: Sequence[Sequence[Cell]], told: Told) -> None:
     """Refuse a number beyond all bounds, and a negative date, which is read as midnight."""
-    has_unplaced = None in told.negative
+    is_any_unplaced = None in told.negative
     for row, values in enumerate(cells):
         for column, value in enumerate(values):
             place = row, column
-            is_negative = isinstance(value, dt.time) and (has_unplaced or place in told.negative)
-            if is_negative or (isinstance(value, float) and not isfinite(value)):
-                raise cell_error(None if has_unplaced else place)
+            if isinstance(value, dt.time) and (is_any_unplaced or place in told.negative):
+                raise cell_error(place if place in told.negative else None)
+            if isinstance(value, float) and not isfinite(value):
+                raise cell_error(place)
 
 
 def _empty_covered(cells: Sequence[list[Cell]], told: Told) -> None:
@@ -181,8 +182,22 @@ def _text(cell: Cell, *, is_moment: bool = False) -> str:
             return cell.isoformat()
         case dt.date():
             return cell.isoformat() + ("T00:00:00" if is_moment else "")
+        case dt.timedelta():
+            return _duration(cell)
         case _:
             return str(cell)
+
+
+def _duration(value: dt.timedelta) -> str:
+    """Return hours, minutes and seconds, as a format like `[hh]:mm:ss` shows them.
+
+    A cast to INTERVAL reads it; the hours may be more than a day has.
+    """
+    minutes, seconds = divmod(abs(value), dt.timedelta(minutes=1))
+    hours, minutes = divmod(minutes, 60)
+    fraction = f".{seconds.microseconds:06}" if seconds.microseconds else ""
+    sign = "-" if value < dt.timedelta() else ""
+    return f"{sign}{hours:02}:{minutes:02}:{seconds.seconds:02}{fraction}"
 
 
 def _number(value: float) -> str:

@@ -71,6 +71,10 @@ _WHY = {
         "is an error such as #N/A, a formula whose value is not stored, or a negative date;"
         " mend it, and save the file in a spreadsheet program"
     ),
+    "xlsx_far_cell": (
+        "stands so far from the other cells that the table would have more than 20,000,000;"
+        " delete it, and save the file"
+    ),
     "sql_timeout": "takes longer to read than one may; publish less in one file",
     "sql_resources": "takes more memory to read than one may; publish less in one file",
     "parquet_unreadable": (
