@@ -17,7 +17,7 @@ from chancery.events.authority import (
 )
 from chancery.events.index import RevisionExtracted, RevisionReady
 from chancery.events.run import GatheredMeasure, ProposedValue, RunAdmitted
-from chancery.evidence.bundle import RowsRead
+from chancery.evidence.bundle import Bundle, RowsRead
 from chancery.evidence.manifest import DatasetManifest, MeasureCard
 from chancery.kernel.canonical import sha256_hex
 from chancery.kernel.errors import ChanceryError
@@ -186,6 +186,29 @@ async def test_a_value_is_sealed_under_its_native_label_and_verifies(orders: Ord
     bundle = await orders.world.document("bundle", admitted.run_id)
     report = verify_bundle(bundle.json_text.encode(), public_key=KEY.public_key)
     assert (report.exit_code, report.mismatches) == (0, ())
+
+
+@pytest.mark.req("CR-27", "XB-4")
+async def test_no_hash_is_told_that_a_guess_at_hidden_rows_and_columns_could_be_held_against(
+    orders: Orders,
+) -> None:
+    admitted = await orders.ask()
+    value = await orders.propose(admitted.run_id, "SELECT sum(amount) FROM orders")
+    await orders.world.propose(admitted, value)
+    await orders.world.ended(admitted.run_id)
+    manifest = orders.manifest
+    plain = {manifest.content_sha256, manifest.extraction_sha256, manifest.sha256}
+
+    told = [
+        (await orders.world.document(noun, admitted.run_id)).json_text
+        for noun in ("answer", "audit", "bundle")
+    ]
+
+    assert [each for each in plain if any(each in text for text in told)] == []
+    # The control: the snapshot is named in all the same, by commitments that fsck opens.
+    (named,) = Bundle.from_json_text(told[2].encode()).receipt.core.sources
+    assert (named.key, named.revision) == (manifest.key, manifest.snapshot)
+    assert not plain & {named.content_sha256, named.extraction_sha256, named.manifest_sha256}
 
 
 @pytest.mark.req("KO-2", "KO-4", "CR-21")

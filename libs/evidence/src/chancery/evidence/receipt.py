@@ -25,6 +25,7 @@ from chancery.evidence.references import (
     FileReference,
     ItemReference,
     Reference,
+    SnapshotPin,
     SourceReference,
 )
 from chancery.evidence.salts import Salts, commitment
@@ -90,7 +91,11 @@ class ValueReference(Record):
 
 
 class Execution(Record):
-    """What was executed, by the plain hashes of its blobs; it is never part of a receipt."""
+    """What was executed, by the plain hashes of its blobs; it is never part of a receipt.
+
+    `pin` is of the snapshot, for which the receipt has commitments; a release that is older than
+    those has none.
+    """
 
     key: Id
     snapshot: int = Field(ge=1)
@@ -98,6 +103,7 @@ class Execution(Record):
     query_sha256: Sha256
     preview_sha256: Sha256
     rows_sha256: Sha256 | None = None
+    pin: SnapshotPin | None = Field(default=None, exclude_if=lambda pin: pin is None)
 
 
 class ReceiptCore(RunRecord):

@@ -9,13 +9,18 @@ from pydantic import Field
 from chancery.events.envelope import Id, Sha256
 from chancery.evidence.knowledge import VersionPin
 from chancery.evidence.record import Record
+from chancery.evidence.salts import commitment
 
 Name: TypeAlias = tuple[str, str, int]
 """Kind, id and number of a revision, snapshot or version."""
 
 
 class SourceReference(Record):
-    """A revision of a document, or a snapshot of a dataset."""
+    """A revision of a document, or a snapshot of a dataset.
+
+    The hashes of a snapshot are commitments (`committed`): a plain one would let who sees only some
+    columns and rows guess at the others until it fits. Older receipts have plain ones.
+    """
 
     kind: Literal["source", "dataset"]
     id: Id
@@ -29,6 +34,14 @@ class SourceReference(Record):
     def name(self) -> Name:
         """Return what citations call it."""
         return (self.kind, self.id, self.revision)
+
+
+class SnapshotPin(Record):
+    """The plain hashes of a snapshot: its file, its rows as they are queried, and its manifest."""
+
+    content_sha256: Sha256
+    extraction_sha256: Sha256
+    manifest_sha256: Sha256
 
 
 class ItemReference(Record):
@@ -88,3 +101,20 @@ class CorpusReference(Record):
 
 
 Reference: TypeAlias = SourceReference | ItemReference | FileReference
+
+
+def pin_of(reference: SourceReference) -> SnapshotPin:
+    """Return the hashes that stand in a reference."""
+    return SnapshotPin(
+        content_sha256=reference.content_sha256,
+        extraction_sha256=reference.extraction_sha256,
+        manifest_sha256=reference.manifest_sha256,
+    )
+
+
+def committed(reference: SourceReference, salt: str) -> SourceReference:
+    """Return the reference to a snapshot with commitments in the place of its plain hashes."""
+    hashes = {
+        name: commitment(salt, plain) for name, plain in pin_of(reference).model_dump().items()
+    }
+    return reference.model_copy(update=hashes)

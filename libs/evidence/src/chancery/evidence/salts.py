@@ -24,7 +24,7 @@ class ResultSalts(Record):
 
 
 class Salts(Record):
-    """The salts that a bundle discloses; the question's stays with the release key."""
+    """The salts that a bundle discloses; those of question and snapshots stay with the key."""
 
     core: Salt
     text: Salt
@@ -59,6 +59,11 @@ def derive_salts(seed: bytes, results: int) -> Salts:
 def question_salt(seed: bytes) -> str:
     """Return the salt of the question's hash."""
     return derive_salt(seed, "question")
+
+
+def snapshot_salt(seed: bytes) -> str:
+    """Return the salt of the hashes of snapshots."""
+    return derive_salt(seed, "snapshot")
 
 
 def derive_salt(seed: bytes, name: str) -> str:

@@ -12,7 +12,13 @@ from chancery.evidence.citations import DocumentKind
 from chancery.evidence.knowledge import KnowledgeManifest, text_manifest
 from chancery.evidence.manifest import AlteredText, Manifest
 from chancery.evidence.quote import resolve_quote
-from chancery.evidence.references import FileReference, ItemReference, Reference, SourceReference
+from chancery.evidence.references import (
+    FileReference,
+    ItemReference,
+    Reference,
+    SnapshotPin,
+    SourceReference,
+)
 from chancery.evidence.scope import ScopeEntry
 from chancery.release.errors import InvalidSelection
 
@@ -94,6 +100,17 @@ def _check_view(manifest: KnowledgeManifest, entry: ScopeEntry) -> None:
     if manifest.pin != entry.pin or manifest.body_sha256 != entry.content_sha256:
         message = "the view of an item is not that of its admitted version"
         raise AlteredText(message, field="manifest_sha256")
+
+
+def snapshot_pin(entry: ScopeEntry) -> SnapshotPin:
+    """Return the plain hashes of a snapshot that an answer states values of."""
+    assert entry.extraction_sha256 is not None
+    assert entry.manifest_sha256 is not None
+    return SnapshotPin(
+        content_sha256=entry.content_sha256,
+        extraction_sha256=entry.extraction_sha256,
+        manifest_sha256=entry.manifest_sha256,
+    )
 
 
 def reference_of(entry: ScopeEntry) -> Reference:

@@ -19,8 +19,20 @@ from chancery.evidence.receipt import (
     RunRecord,
     build_core,
 )
-from chancery.evidence.references import CorpusReference
-from chancery.evidence.salts import SEED_BYTES, Salts, commitment, derive_salts, question_salt
+from chancery.evidence.references import (
+    CorpusReference,
+    Reference,
+    SourceReference,
+    committed,
+)
+from chancery.evidence.salts import (
+    SEED_BYTES,
+    Salts,
+    commitment,
+    derive_salts,
+    question_salt,
+    snapshot_salt,
+)
 from chancery.evidence.texts import explanation
 from chancery.kernel.canonical import salted_hash
 from chancery.kernel.ids import derived_id
@@ -133,6 +145,7 @@ def _draft(
 ) -> Draft:
     executions: Sequence[Execution] = () if selected is None else selected.executions
     seed = secrets.token_bytes(SEED_BYTES)
+    references = () if selected is None else _committed(selected.references, seed)
     salts = derive_salts(seed, len(executions))
     release_id = release_id_of(run.tenant, run.run_id, run.generation)
     encoded = encode_answer(answer)
@@ -141,7 +154,7 @@ def _draft(
         answer,
         salts,
         outcome=outcome,
-        references=() if selected is None else selected.references,
+        references=references,
         corpus=ground.corpus,
         executions=executions,
         values=() if selected is None else selected.cells,
@@ -166,6 +179,17 @@ def _draft(
         core_sha256=salted_hash(salts.core, core_bytes),
         executions=tuple(executions),
         detail=detail,
+    )
+
+
+def _committed(references: Sequence[Reference], seed: bytes) -> tuple[Reference, ...]:
+    """Return the references with nothing that tells of what is hidden in a dataset."""
+    salt = snapshot_salt(seed)
+    return tuple(
+        committed(each, salt)
+        if isinstance(each, SourceReference) and each.kind == "dataset"
+        else each
+        for each in references
     )
 
 

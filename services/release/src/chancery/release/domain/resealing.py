@@ -12,8 +12,8 @@ from chancery.attest.sealing import Place, ReleaseKey, SealBroken, unseal
 from chancery.evidence.bundle import RowsRead
 from chancery.evidence.citations import Citation, ValueCitation
 from chancery.evidence.receipt import Execution, Receipt, ValueReference, result_references
-from chancery.evidence.references import SourceReference
-from chancery.evidence.salts import derive_salts
+from chancery.evidence.references import SnapshotPin, SourceReference, committed, pin_of
+from chancery.evidence.salts import derive_salts, snapshot_salt
 from chancery.kernel.canonical import Json, parse_json
 from chancery.kernel.errors import Corrupt, Rejected
 from chancery.release.domain.held import HeldRelease
@@ -39,6 +39,7 @@ class SealedResult:
     number: int
     execution: Execution
     dataset: SourceReference
+    pin: SnapshotPin
     cells: tuple[Cell, ...]
 
 
@@ -78,11 +79,20 @@ def sealed_results(held: HeldRelease, receipt: Receipt, keys: ReleaseKey) -> lis
     found: list[SealedResult] = []
     for number, execution in enumerate(executions):
         dataset = datasets.get((execution.key, execution.snapshot))
-        if dataset is None:
+        pin = None if dataset is None else snapshot_of(dataset, execution, keys.salt)
+        if dataset is None or pin is None:
             raise ResultFault("result_differs", differs="snapshot")
         own = tuple(each for each in cells if each.place.result == number)
-        found.append(SealedResult(number, execution, dataset, own))
+        found.append(SealedResult(number, execution, dataset, pin, own))
     return found
+
+
+def snapshot_of(dataset: SourceReference, execution: Execution, seed: bytes) -> SnapshotPin | None:
+    """Return the plain hashes of a snapshot, None when the receipt is about other ones."""
+    if execution.pin is None:
+        return pin_of(dataset)
+    plain = dataset.model_copy(update=dict(execution.pin))
+    return execution.pin if committed(plain, snapshot_salt(seed)) == dataset else None
 
 
 def differences(sealed: SealedResult, recorded: Recorded, again: Again) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from chancery.release.domain.documents import (
     pin_of,
     quote_fact,
     reference_of,
+    snapshot_pin,
 )
 from chancery.release.domain.recorded import Query, checked_preview
 from chancery.release.domain.stated import check_stated
@@ -232,6 +233,7 @@ class _Builder:
             query_sha256=selection.query_sha256,
             preview_sha256=selection.preview_sha256,
             rows_sha256=selection.rows_sha256,
+            pin=snapshot_pin(entry),
         )
         if execution not in self._executions:
             self._executions.append(execution)

@@ -95,15 +95,15 @@ class CheckValues:
     async def _table(
         self, receipt: Receipt, result: SealedResult, policy: PolicyThen
     ) -> Restricted:
-        named, tenant = result.dataset, receipt.core.tenant
+        named, pin, tenant = result.dataset, result.pin, receipt.core.tenant
         seen = await policy.seen(receipt, named.key)
-        data = await self._blob("manifest", tenant, named.manifest_sha256)
+        data = await self._blob("manifest", tenant, pin.manifest_sha256)
         try:
             manifest = DatasetManifest.from_bytes(data)
         except Corrupt as error:
             raise ResultFault("result_blob_damaged", blob="manifest") from error
         published = seen.dataset.revisions[named.revision - 1 : named.revision]
-        pinned = (named.key, named.revision, named.content_sha256, named.extraction_sha256)
+        pinned = (named.key, named.revision, pin.content_sha256, pin.extraction_sha256)
         found = (
             manifest.key,
             manifest.snapshot,
@@ -111,12 +111,12 @@ class CheckValues:
             manifest.extraction_sha256,
         )
         contents = [each.content_sha256 for each in published]
-        if found != pinned or contents != [named.content_sha256]:
+        if found != pinned or contents != [pin.content_sha256]:
             raise ResultFault("result_differs", differs="snapshot")
         return restricted_table(
             seen.dataset.dataset_id,
             manifest.columns,
-            await self._blob("snapshot", tenant, named.extraction_sha256),
+            await self._blob("snapshot", tenant, pin.extraction_sha256),
             hidden=seen.view.hidden,
             row_filters=seen.view.row_filters,
             declared=[card.sql for card in manifest.cards],
