@@ -221,33 +221,43 @@ def test_a_published_draft_is_known_only_while_its_version_serves() -> None:
         assert published_as(item, command) is None
 
 
-UNUSABLE: list[tuple[AggregateRef, ResourceState | None, int]] = [
+HIDDEN: list[tuple[AggregateRef, ResourceState | None, int]] = [
     (SOURCE, None, 0),
     (SOURCE, replace(SOURCE_STATE, visibility="private", declarer="eve"), 0),
     (SOURCE, replace(SOURCE_STATE, grants=("ada",)), 0),
-    (SOURCE, replace(SOURCE_STATE, withdrawn=True), 0),
-    (SOURCE, replace(SOURCE_STATE, revisions=()), 0),
     (DATASET, None, 1),
-    (DATASET, replace(DATASET_STATE, withdrawn=True), 1),
     (DATASET, replace(DATASET_STATE, grants=()), 1),
+]
+UNUSABLE: list[tuple[AggregateRef, ResourceState | None, int]] = [
+    (SOURCE, replace(SOURCE_STATE, visibility="workspace", withdrawn=True), 0),
+    (SOURCE, replace(SOURCE_STATE, visibility="workspace", revisions=()), 0),
+    (DATASET, replace(DATASET_STATE, visibility="workspace", withdrawn=True), 1),
 ]
 
 
 @pytest.mark.req("CR-4", "KO-9")
-@pytest.mark.parametrize(("ref", "state", "place"), UNUSABLE)
+@pytest.mark.parametrize(("ref", "state", "place"), HIDDEN + UNUSABLE)
 def test_evidence_that_cannot_be_used_is_refused_in_one_way(
     ref: AggregateRef, state: ResourceState | None, place: int
 ) -> None:
-    roots = {**OPEN_ROOTS, ref: state}
+    with pytest.raises(NotFound) as refused:
+        decide_save_draft(PAT, OPEN, ITEM_STATE, SAVE, roots={**OPEN_ROOTS, ref: state})
 
-    for decide in (
-        lambda: decide_save_draft(PAT, OPEN, ITEM_STATE, SAVE, roots=roots),
-        lambda: published(ITEM_DRAFTED, roots=roots),
-    ):
-        with pytest.raises(NotFound) as refused:
-            decide()
-        assert refused.value.field == f"evidence.{place}"
-        assert refused.value.detail == "there is no such revision for this caller"
+    assert refused.value.field == f"evidence.{place}"
+    assert refused.value.detail == "there is no such revision for this caller"
+
+
+@pytest.mark.req("CR-4", "KO-9")
+@pytest.mark.parametrize(("ref", "state", "place"), HIDDEN + UNUSABLE)
+def test_a_draft_is_not_published_on_evidence_that_cannot_be_used(
+    ref: AggregateRef, state: ResourceState | None, place: int
+) -> None:
+    with pytest.raises(NotFound) as refused:
+        published(ITEM_DRAFTED, roots={**OPEN_ROOTS, ref: state})
+
+    is_hidden = (ref, state, place) in HIDDEN
+    assert refused.value.field == ("draft_id" if is_hidden else f"evidence.{place}")
+    assert len(published(ITEM_DRAFTED)) == 1
 
 
 @pytest.mark.req("CR-3")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from chancery.authority.names import Change, item_ref
+from chancery.authority.names import AggregateRef, Change, item_ref
 from chancery.authority.rights import (
     Actor,
     no_resource,
@@ -14,7 +14,13 @@ from chancery.authority.rights import (
     require_role,
     require_visible,
 )
-from chancery.authority.roots import Roots, named, resolve_evidence
+from chancery.authority.roots import (
+    Roots,
+    evidence_refs,
+    is_seen,
+    named,
+    resolve_evidence,
+)
 from chancery.authority.states import Draft, ItemState, WorkspaceState
 from chancery.authority.wording import check_name
 from chancery.events.authority_knowledge import (
@@ -28,7 +34,7 @@ from chancery.kernel.errors import Conflict, NotFound, Rejected
 from chancery.kernel.ids import derived_id
 
 DRAFTS_MAX: Final = 100
-"""The most drafts that one item has at a time."""
+"""The most drafts of one item, of those that their author or whoever saves another one knows of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,19 @@ def check_drafting(
         require_visible(actor, item)
 
 
+def draft_roots(item: ItemState, draft_id: str) -> tuple[AggregateRef, ...]:
+    """Return what tells who knows of this draft: a command that names it reads that as well."""
+    draft = item.drafts.get(draft_id)
+    return () if draft is None else evidence_refs(draft.evidence)
+
+
+def counted_roots(item: ItemState, draft_id: str) -> tuple[AggregateRef, ...]:
+    """Return what saving this draft reads as well: of every draft, once they are to be counted."""
+    if draft_id in item.drafts or len(item.drafts) < DRAFTS_MAX:
+        return draft_roots(item, draft_id)
+    return tuple(dict.fromkeys(ref for each in item.drafts for ref in draft_roots(item, each)))
+
+
 def decide_save_draft(
     actor: Actor,
     workspace: WorkspaceState | None,
@@ -65,7 +84,8 @@ def decide_save_draft(
 
     Raises:
         NotFound: for a workspace or item that the actor does not see; with field `evidence.N` for
-            evidence that the actor may not read, that was withdrawn, or that is not there.
+            evidence that the actor may not read, that was withdrawn, or that is not there; with
+            field `draft_id` where somebody else's draft, which the actor does not see, has the id.
         NotPermitted: unless the actor is a curator.
         UnreadableText: for a title that cannot be shown.
         Rejected: with code `item_keeps` for another visibility or native id than the item's, or
@@ -78,11 +98,12 @@ def decide_save_draft(
     if item is not None:
         _check_kept(item, command)
         before = item.drafts.get(command.draft_id)
-        if before is not None and _same(before, saved):
+        if before is None:
+            _check_count(actor, item, roots)
+        elif not _is_known(actor, before, roots):
+            raise _no_draft()
+        elif _same(before, saved):
             return ()
-        if before is None and len(item.drafts) >= DRAFTS_MAX:
-            message = f"the item has {DRAFTS_MAX} drafts; publish or replace one of them"
-            raise Rejected(message, field="draft_id", code="too_many_drafts")
     return (Change(item_ref(command.workspace_id, command.item_id), saved),)
 
 
@@ -109,7 +130,8 @@ def decide_publish_draft(
         raise no_resource()
     require_visible(actor, item)
     draft = item.drafts.get(command.draft_id)
-    if draft is None:
+    if draft is None or not is_seen(actor, draft.evidence, roots):
+        # Guessing at a draft that is hidden must be told apart from none by nothing.
         _check_published(item, command)
         return ()
     _check_exact(draft, command)
@@ -168,6 +190,23 @@ def _check_kept(item: ItemState, command: SaveDraft) -> None:
             raise Rejected(message, field=field, code="item_keeps")
 
 
+def _check_count(actor: Actor, item: ItemState, roots: Roots) -> None:
+    """Refuse one draft more than there may be; those that are hidden from the actor do not count.
+
+    So the refusal tells of nothing hidden, and an item has at most that many of each author.
+    """
+    if len(item.drafts) < DRAFTS_MAX:
+        return
+    if sum(_is_known(actor, each, roots) for each in item.drafts.values()) >= DRAFTS_MAX:
+        message = f"the item has {DRAFTS_MAX} drafts; publish or replace one of them"
+        raise Rejected(message, field="draft_id", code="too_many_drafts")
+
+
+def _is_known(actor: Actor, draft: Draft, roots: Roots) -> bool:
+    """Tell whether the actor sees the draft, or wrote it: who did may always replace it."""
+    return draft.author == actor.principal_id or is_seen(actor, draft.evidence, roots)
+
+
 def _same(draft: Draft, saved: DraftSaved) -> bool:
     return (
         draft.title,
@@ -202,8 +241,11 @@ def _draft_changed(field: str) -> Conflict:
 
 def _check_published(item: ItemState, command: PublishDraft) -> None:
     if published_as(item, command) is None:
-        message = "there is no such draft for this caller"
-        raise NotFound(message, field="draft_id")
+        raise _no_draft()
+
+
+def _no_draft() -> NotFound:
+    return NotFound("there is no such draft for this caller", field="draft_id")
 
 
 def _version(item: ItemState, draft_id: str, draft: Draft, commit: Commit) -> VersionPublished:

@@ -75,10 +75,16 @@ def as_seen(actor: Actor, item: ItemState, roots: Roots) -> ItemState:
     somebody else. Whether the evidence still serves makes no difference here, or
     nobody could put other evidence in the place of withdrawn one.
     """
-    found = [roots.get(ref) for ref in roots_of(item)]
-    if all(each is not None and _seen(actor, each) for each in found):
+    described = item.described
+    if described is None or is_seen(actor, described.evidence, roots):
         return item
     return replace(item, visibility="private", declarer=_NOBODY)
+
+
+def is_seen(actor: Actor, evidence: Sequence[EvidenceRoot], roots: Roots) -> bool:
+    """Tell whether the actor sees all of this evidence, whether it still serves or not."""
+    found = [roots.get(ref) for ref in evidence_refs(evidence)]
+    return all(each is not None and _seen(actor, each) for each in found)
 
 
 def named(

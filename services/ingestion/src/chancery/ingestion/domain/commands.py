@@ -20,12 +20,18 @@ def callers_tenant(intent: Intent[B]) -> str:
     return intent.tenant
 
 
+def nothing_further(_view: View, _intent: Intent[B]) -> tuple[AggregateRef, ...]:
+    """Return that a command reads no more than it names: nearly every one."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command(Generic[B, R]):
     """One command of the topology.
 
-    `reads` names the aggregates it needs, the one it writes first; `decide` returns the changes,
-    none when all is as asked; `report` makes the reply. All are of the tenant that `tenant` names.
+    `reads` names the aggregates it needs, the one it writes first, and `further` those that only
+    the state of these tells; `decide` returns the changes, none when all is as asked; `report`
+    makes the reply. All are of the tenant that `tenant` names.
     """
 
     subject: str
@@ -34,3 +40,4 @@ class Command(Generic[B, R]):
     decide: Callable[[View, Intent[B]], tuple[Change, ...]]
     report: Callable[[Settled, Intent[B]], R]
     tenant: Callable[[Intent[B]], str] = callers_tenant
+    further: Callable[[View, Intent[B]], tuple[AggregateRef, ...]] = nothing_further

@@ -8,8 +8,10 @@ from chancery.authority.corpora import decide_declare_corpus
 from chancery.authority.files import decide_delete_file, decide_upload_file
 from chancery.authority.items import (
     Commit,
+    counted_roots,
     decide_publish_draft,
     decide_save_draft,
+    draft_roots,
     published_as,
 )
 from chancery.authority.names import (
@@ -21,6 +23,7 @@ from chancery.authority.names import (
     workspace_ref,
 )
 from chancery.authority.roots import Roots, root_ref
+from chancery.authority.states import ItemState
 from chancery.events.authority_knowledge import DraftSaved, VersionPublished
 from chancery.events.commands import (
     DeclareCorpus,
@@ -48,13 +51,23 @@ def _item_reads(intent: Intent[SaveDraft] | Intent[PublishDraft]) -> tuple[Aggre
     return (item, workspace_ref(body.workspace_id), *named)
 
 
-def _roots(view: View, intent: Intent[SaveDraft] | Intent[PublishDraft]) -> Roots:
-    return {ref: view.root(ref) for ref in _item_reads(intent)[2:]}
+def _counted(view: View, intent: Intent[SaveDraft]) -> tuple[AggregateRef, ...]:
+    item = view.aggregates[_item_reads(intent)[0]].state(ItemState)
+    return () if item is None else counted_roots(item, intent.body.draft_id)
+
+
+def _of_draft(view: View, intent: Intent[PublishDraft]) -> tuple[AggregateRef, ...]:
+    item = view.aggregates[_item_reads(intent)[0]].state(ItemState)
+    return () if item is None else draft_roots(item, intent.body.draft_id)
+
+
+def _roots(view: View) -> Roots:
+    return {ref: view.root(ref) for ref in view.aggregates if ref.kind in {"source", "dataset"}}
 
 
 def _save_draft(view: View, intent: Intent[SaveDraft]) -> tuple[Change, ...]:
     ref, workspace = _item_reads(intent)[0], view.workspace(intent.body.workspace_id)
-    roots = _roots(view, intent)
+    roots = _roots(view)
     return decide_save_draft(view.actor, workspace, view.item(ref), intent.body, roots=roots)
 
 
@@ -65,7 +78,7 @@ def _publish_draft(view: View, intent: Intent[PublishDraft]) -> tuple[Change, ..
         workspace,
         view.item(ref),
         intent.body,
-        roots=_roots(view, intent),
+        roots=_roots(view),
         commit=Commit(intent.key.event_id(0), intent.now),
     )
 
@@ -160,6 +173,7 @@ SAVE_DRAFT = Command(
     reads=_item_reads,
     decide=_save_draft,
     report=_report_draft,
+    further=_counted,
 )
 PUBLISH_DRAFT = Command(
     subject=command_subject("ingestion", "publish-draft"),
@@ -167,6 +181,7 @@ PUBLISH_DRAFT = Command(
     reads=_item_reads,
     decide=_publish_draft,
     report=_report_version,
+    further=_of_draft,
 )
 DECLARE_CORPUS = Command(
     subject=command_subject("ingestion", "declare-corpus"),

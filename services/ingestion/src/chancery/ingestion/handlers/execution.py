@@ -109,7 +109,8 @@ class Executor:
     async def _view(self, command: Command[B, R], intent: Intent[B]) -> View:
         found = await self.aggregates.load(dict.fromkeys(addresses_of(command, intent)))
         view, tenant = view_of(command, intent, found), command.tenant(intent)
-        further = [Address(tenant, ref) for ref in _evidence(view)]
+        refs = dict.fromkeys((*_evidence(view), *command.further(view, intent)))
+        further = [Address(tenant, ref) for ref in refs if ref not in view.aggregates]
         if not further:
             return view
         loaded = await self.aggregates.load(further)
@@ -208,10 +209,9 @@ def view_of(command: Command[B, R], intent: Intent[B], found: Mapping[Address, A
 
 
 def _evidence(view: View) -> list[AggregateRef]:
-    """Return what the items of a view rest on, as far as it is not in the view."""
+    """Return what the items of a view rest on."""
     items = [each.state(ItemState) for ref, each in view.aggregates.items() if ref.kind == "item"]
-    roots = dict.fromkeys(ref for each in items if each is not None for ref in roots_of(each))
-    return [ref for ref in roots if ref not in view.aggregates]
+    return [ref for each in items if each is not None for ref in roots_of(each)]
 
 
 def own_records(view: View, intent: Intent[Message]) -> tuple[Record, ...]:
