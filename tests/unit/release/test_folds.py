@@ -371,3 +371,26 @@ def test_what_to_change_is_known_while_a_revision_has_failed() -> None:
 
     assert entry_after(failed).field == "columns.amount.type"
     assert entry_after(extracted("a"), failed, ready("a", at=3)).field is None
+
+
+@pytest.mark.req("CL-1")
+def test_which_attempt_comes_next_is_known_until_the_revision_is_ready_or_failed() -> None:
+    told = {"reason": "sql_timeout", "attempt": 3}
+    waiting = RevisionPending.model_validate({**common(2), **told})
+    failed = RevisionFailed.model_validate({**common(2), "reason": "sql_timeout", "attempt": 4})
+    found = [
+        entry_after(*events)
+        for events in (
+            (waiting,),
+            (waiting, failed),
+            (extracted("a"), waiting, ready("a", at=3)),
+            (waiting, RevisionPending.model_validate(common(3))),
+        )
+    ]
+
+    assert [(each.state, each.reason, each.attempt) for each in found] == [
+        ("pending", "sql_timeout", 3),
+        ("failed", "sql_timeout", 4),
+        ("ready", None, None),
+        ("pending", None, None),
+    ]

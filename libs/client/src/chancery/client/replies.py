@@ -142,7 +142,10 @@ class Status(Answered):
 
 
 class Pinned(Answered):
-    """One revision or snapshot with the hashes of its bytes; only a revision tells its size."""
+    """One revision or snapshot with the hashes of its bytes; only a revision tells its size.
+
+    `attempt` is the one that a pending snapshot waits for, after one that failed for `reason`.
+    """
 
     id: str
     title: str
@@ -152,6 +155,7 @@ class Pinned(Answered):
     size_bytes: int | None = None
     state: IndexState
     reason: str | None = None
+    attempt: int | None = None
     extraction_sha256: str | None = None
     manifest_sha256: str | None = None
 

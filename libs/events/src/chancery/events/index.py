@@ -32,9 +32,15 @@ class _OfRevision(EventData):
 
 
 class RevisionPending(_OfRevision):
-    """Indexing has seen the revision and works on it."""
+    """Indexing has seen the revision and works on it.
+
+    `attempt` is the one that comes next, by itself, where those before failed for a `reason` that
+    passes.
+    """
 
     TYPE: ClassVar[str] = "chancery.index.revision-pending.v2"
+    reason: str | None = Field(default=None, pattern=REASON_PATTERN)
+    attempt: Ordinal | None = None
 
 
 class RevisionExtracted(_OfRevision):
@@ -64,11 +70,13 @@ class RevisionFailed(_OfRevision):
     """The revision could not be extracted; `reason` is a stable code, never text of the file.
 
     `field` says what to change (`columns.amount.type`); it can hold the name of a hidden column.
+    `attempt` is the last one, where it was tried again by itself and is no more.
     """
 
     TYPE: ClassVar[str] = "chancery.index.revision-failed.v2"
     reason: str = Field(pattern=REASON_PATTERN)
     field: str | None = Field(default=None, max_length=200)
+    attempt: Ordinal | None = None
 
 
 class RevisionExcluded(_OfRevision):

@@ -77,6 +77,7 @@ class PinnedRevision(Message):
     state: IndexState
     reason: str | None = None
     field: str | None = None
+    attempt: int | None = None
     extraction_sha256: Sha256 | None = None
     manifest_sha256: Sha256 | None = None
     hidden_columns: tuple[str, ...] = ()

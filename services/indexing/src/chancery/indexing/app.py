@@ -20,6 +20,7 @@ from chancery.extract.limits import DEADLINE_FACTOR, Limits
 from chancery.extract.pool import ExtractionPool
 from chancery.indexing.adapters.ledger import PostgresLedger
 from chancery.indexing.adapters.lost_forms import PostgresLostForms
+from chancery.indexing.adapters.retries import PostgresRetries
 from chancery.indexing.adapters.slow_queue import PostgresSlowQueue
 from chancery.indexing.adapters.streams import StreamAuthority, StreamIndex
 from chancery.indexing.adapters.wishes import PostgresWishes
@@ -32,6 +33,7 @@ from chancery.indexing.handlers.progress import Announcer
 from chancery.indexing.handlers.publications import PASSED_OVER, Publications
 from chancery.indexing.handlers.recovering import Recovering
 from chancery.indexing.handlers.refreshing import Refreshing
+from chancery.indexing.handlers.retrying import Retrying
 from chancery.indexing.handlers.slowly import Slowly
 from chancery.indexing.ports import Converter, DocumentReader
 from chancery.indexing.settings import IndexingSettings
@@ -58,6 +60,7 @@ class Worker:
     refreshing: Refreshing
     slowly: Slowly
     recovering: Recovering
+    retrying: Retrying
 
     async def handle(self, event: Event, delivery: Delivery) -> None:
         """Handle one event of a source or dataset; see `Publications.handle`."""
@@ -99,7 +102,8 @@ def create_worker(
     slowly = Slowly(PostgresSlowQueue(pool), announcements, extraction)
     recovering = Recovering(PostgresLostForms(pool), announcements, extraction, slowly)
     publications = Publications(announcements, extraction, slowly, Briefly(at_once))
-    return Worker(publications, refreshing, slowly, recovering)
+    retrying = Retrying(PostgresRetries(pool), slowly)
+    return Worker(publications, refreshing, slowly, recovering, retrying)
 
 
 async def serve(settings: IndexingSettings) -> None:
@@ -142,6 +146,7 @@ async def serve(settings: IndexingSettings) -> None:
         serve_wishes(service, worker.refreshing)
         service.background("slow extractions", worker.slowly.run)
         service.background("lost forms", worker.recovering.run)
+        service.background("retries", worker.retrying.run)
         await service.run()
 
 

@@ -118,6 +118,18 @@ class SlowQueue(Waiting[SlowRevision], Protocol):
         ...
 
 
+class Retries(Protocol):
+    """The snapshots that failed for a reason that passes."""
+
+    async def due(self, limit: int) -> Sequence[SlowRevision]:
+        """Return up to `limit` of those whose next attempt is due, the longest waiting ones first.
+
+        Raises:
+            Unavailable: the store is away.
+        """
+        ...
+
+
 class LostForms(Protocol):
     """The resources of which a revision is unavailable, or was and is pending since.
 

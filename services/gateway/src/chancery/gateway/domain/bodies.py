@@ -238,6 +238,7 @@ class PinnedReply(BaseModel):
     media_type: str
     state: queries.IndexState
     reason: str | None = None
+    attempt: int | None = None
     extraction_sha256: str | None = None
     manifest_sha256: str | None = None
 

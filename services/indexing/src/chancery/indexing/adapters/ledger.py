@@ -112,7 +112,10 @@ def _revision(row: Record) -> Revision:
     standing = None
     if row["standing"] is not None:
         standing = Standing(
-            row["standing"], row["standing_reason"], row["standing_manifest_sha256"]
+            row["standing"],
+            row["standing_reason"],
+            row["standing_manifest_sha256"],
+            attempt=row["standing_attempt"],
         )
     return Revision(publication, _outcome(row), standing)
 
@@ -121,7 +124,7 @@ def _outcome(row: Record) -> Outcome | None:
     if row["extractor"] is None:
         return None
     if row["failure"] is not None:
-        return Outcome(row["extractor"], Failed(row["failure"]))
+        return Outcome(row["extractor"], Failed(row["failure"], attempt=row["attempt"]))
     extracted = Extracted(row["extraction_sha256"], row["extracted_manifest_sha256"], row["length"])
     return Outcome(row["extractor"], extracted)
 
@@ -137,6 +140,7 @@ def _values(revision: Revision) -> tuple[str | int | None, ...]:
         *_outcome_values(revision.outcome),
         None if revision.standing is None else standing.state,
         standing.reason,
+        standing.attempt,
         standing.manifest_sha256,
     )
 
@@ -147,10 +151,10 @@ _NOTHING_SAID = Standing("pending")
 def _outcome_values(outcome: Outcome | None) -> tuple[str | int | None, ...]:
     match outcome:
         case None:
-            return (None, None, None, None, None)
-        case Outcome(extractor, Failed(reason)):
-            return (extractor, reason, None, None, None)
+            return (None, None, None, None, None, None)
+        case Outcome(extractor, Failed(reason, attempt=attempt)):
+            return (extractor, reason, attempt, None, None, None)
         case Outcome(extractor, Extracted(extraction, manifest, length)):
-            return (extractor, None, extraction, manifest, length)
+            return (extractor, None, None, extraction, manifest, length)
         case _:
             raise AssertionError

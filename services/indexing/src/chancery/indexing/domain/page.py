@@ -62,13 +62,15 @@ class Page:
             case RevisionExtracted():
                 self._update(data.revision, outcome=outcome_of(data))
             case RevisionPending():
-                self._update(data.revision, standing=Standing("pending"))
+                standing = Standing("pending", data.reason, attempt=data.attempt)
+                self._update(data.revision, standing=standing)
             case RevisionReady():
                 self.renewals.pop(data.revision, None)
                 standing = Standing("ready", manifest_sha256=data.manifest_sha256)
                 self._update(data.revision, standing=standing)
             case RevisionFailed():
-                self._update(data.revision, standing=Standing("failed", data.reason))
+                standing = Standing("failed", data.reason, attempt=data.attempt)
+                self._update(data.revision, standing=standing)
             case RevisionExcluded():
                 self._update(data.revision, standing=Standing("excluded", data.reason))
             case RevisionUnavailable():

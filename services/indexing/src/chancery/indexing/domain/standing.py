@@ -26,9 +26,10 @@ from chancery.events.index import (
 )
 from chancery.extract.extraction import extractor_of
 from chancery.extract.media import IMAGE_TYPES, bare
+from chancery.indexing.domain.attempts import attempt_of, next_attempt
 from chancery.indexing.domain.history import Declaration, History, Publication, ResourceRef
 from chancery.kernel.canonical import Json, canonical_hash
-from chancery.kernel.errors import Rejected
+from chancery.kernel.errors import ChanceryError, Rejected
 from chancery.kernel.ids import derived_id
 from chancery.tabular.formats import format_of
 
@@ -37,6 +38,8 @@ State: TypeAlias = Literal["pending", "ready", "failed", "excluded", "unavailabl
 SNAPSHOT_VERSION = "1"
 """The version of the conversions to Parquet; their identity is `csv/1`, `parquet/1` or `xlsx/1`,
 with the hashes of the declaration appended."""
+
+FIELD_CHARACTERS_MAX = 200
 
 NO_EXTRACTOR = "none/1"
 """The identity under which a media type that nothing reads fails."""
@@ -65,10 +68,14 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why there is no canonical form: a stable code, and what to change where that is known."""
+    """Why there is no canonical form: a stable code, and what to change where that is known.
+
+    `attempt` counts the tries that came to a failure that passes; None is one that stays.
+    """
 
     reason: str
     field: str | None = dataclass_field(default=None, compare=False)
+    attempt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +92,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An index state as published; `manifest_sha256` is of ready, `reason` of the others."""
+    """An index state as published; `manifest_sha256` is of ready, `reason` of the others.
+
+    `attempt` is the one that a pending revision waits for, or the last one of a failed one.
+    """
 
     state: State
     reason: str | None = None
     manifest_sha256: str | None = None
     field: str | None = dataclass_field(default=None, compare=False)
+    attempt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +192,11 @@ def standing_of(ref: ResourceRef, history: History, revision: Revision) -> Stand
     if outcome is None or outcome.extractor != wanted_extractor(ref, history, revision.publication):
         return Standing("pending")
     match outcome.result:
-        case Failed(reason, at):
-            return Standing("failed", reason, field=at)
+        case Failed(reason, at, attempt):
+            awaited = next_attempt(attempt)
+            if awaited is not None:
+                return Standing("pending", reason, attempt=awaited)
+            return Standing("failed", reason, field=at, attempt=attempt)
         case Extracted():
             loss = _loss(ref, revision)
             if loss is not None:
@@ -221,6 +235,30 @@ def needs_extraction(ref: ResourceRef, history: History, revision: Revision) -> 
     return serves and revision.outcome.extractor != wanted
 
 
+def failed(ref: ResourceRef, revision: Revision, extractor: str, error: ChanceryError) -> Failed:
+    """Return the failure of extracting the revision under this identity once more."""
+    known = revision.outcome
+    before = None
+    if known is not None and known.extractor == extractor and isinstance(known.result, Failed):
+        before = known.result.attempt
+    at = None if error.field is None else error.field[:FIELD_CHARACTERS_MAX]
+    return Failed(error.code, at, attempt_of(ref, error.code, before))
+
+
+def awaits_attempt(ref: ResourceRef, history: History, revision: Revision) -> bool:
+    """Tell whether the revision that serves failed for a reason that passes, and is tried again.
+
+    What an earlier build failed so counted no attempts: it is tried as if it were the first time.
+    """
+    outcome = revision.outcome
+    if outcome is None or not isinstance(outcome.result, Failed):
+        return False
+    serves = not history.withdrawn and revision.publication.revision == history.serving
+    found = outcome.result
+    attempt = attempt_of(ref, found.reason, found.attempt and found.attempt - 1)
+    return serves and next_attempt(attempt) is not None
+
+
 def next_step(
     ref: ResourceRef, history: History, revision: Revision, *, after: int = 0
 ) -> Step | None:
@@ -241,6 +279,7 @@ def next_step(
     event_id = derived_id(
         "index", *_names(ref, revision), wanted.state, wanted.reason or "",
         wanted.manifest_sha256 or "", str(history.changed), *_turn(wanted, said, after),
+        *(() if wanted.attempt is None else (f"attempt {wanted.attempt}",)),
     )  # fmt: skip
     return Step(event_id, _announcement(ref, history, revision, wanted))
 
@@ -304,11 +343,12 @@ def _announcement(
     }
     match wanted.state:
         case "pending":
-            return RevisionPending.model_validate(common)
+            told = {"reason": wanted.reason, "attempt": wanted.attempt}
+            return RevisionPending.model_validate({**common, **told})
         case "ready":
             return RevisionReady.model_validate({**common, **_hashes(revision)})
         case "failed":
-            told = {"reason": wanted.reason, "field": wanted.field}
+            told = {"reason": wanted.reason, "field": wanted.field, "attempt": wanted.attempt}
             return RevisionFailed.model_validate({**common, **told})
         case "excluded":
             return RevisionExcluded.model_validate({**common, "reason": wanted.reason})

@@ -19,10 +19,10 @@ from chancery.indexing.domain.cards import build_cards, check_policy
 from chancery.indexing.domain.history import History, Publication, ResourceRef
 from chancery.indexing.domain.standing import (
     Extracted,
-    Failed,
     Form,
     Outcome,
     Revision,
+    failed,
     has_same_rows,
     wanted_extractor,
 )
@@ -33,7 +33,6 @@ from chancery.kernel.errors import Corrupt, Rejected
 from chancery.store.blobs import Blobs
 from chancery.tabular.schema import Column, ColumnDeclaration, TableSchema, column_of
 
-FIELD_CHARACTERS_MAX = 200
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 """The largest manifest: a text of 16 MiB has some 3,500 parts of 200 bytes each."""
 
@@ -75,7 +74,7 @@ class Extraction:
         except TakesLong:
             raise
         except (Rejected, Corrupt) as error:
-            return Outcome(identity, _failed(error))
+            return Outcome(identity, failed(ref, revision, identity, error))
         return Outcome(identity, result)
 
     def is_quick(self, ref: ResourceRef, publication: Publication) -> bool:
@@ -224,11 +223,6 @@ class _Rows:
     parquet_sha256: str
     columns: tuple[Column, ...]
     count: int
-
-
-def _failed(error: Rejected | Corrupt) -> Failed:
-    field = error.field
-    return Failed(error.code, None if field is None else field[:FIELD_CHARACTERS_MAX])
 
 
 def _manifest(

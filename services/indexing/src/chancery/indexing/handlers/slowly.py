@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
 
+from chancery.indexing.domain.history import History, ResourceRef
+from chancery.indexing.domain.standing import Revision, awaits_attempt, needs_extraction
 from chancery.indexing.domain.wishes import SlowRevision
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
@@ -56,8 +58,12 @@ class Slowly:
         names = (ref.tenant, ref.kind, ref.key, str(slow.revision))
         cause = Cause(derived_id("slow-extraction", *names), None, None)
         progress = await self.announcements.announce(Asking(ref, cause, {}))
-        for one in progress.unextracted:
-            if one.publication.revision == slow.revision:
-                outcome = await self.extraction.run(ref, progress.history, one)
-                found = {slow.revision: outcome}
-                await self.announcements.announce(Asking(ref, cause, found))
+        one = progress.revisions.get(slow.revision)
+        if one is None or not _has_work(ref, progress.history, one):
+            return
+        found = {slow.revision: await self.extraction.run(ref, progress.history, one)}
+        await self.announcements.announce(Asking(ref, cause, found))
+
+
+def _has_work(ref: ResourceRef, history: History, one: Revision) -> bool:
+    return needs_extraction(ref, history, one) or awaits_attempt(ref, history, one)

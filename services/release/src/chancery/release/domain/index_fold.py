@@ -77,6 +77,7 @@ class IndexEntry:
     ready: Extraction | None = None
     extractions: tuple[Extraction, ...] = ()
     field: str | None = None
+    attempt: int | None = None
 
 
 @dataclass(slots=True)
@@ -139,14 +140,16 @@ def evolve_entry(before: IndexEntry | None, data: IndexData, sequence: int) -> I
 
 
 def _with_state(before: IndexEntry, data: IndexData) -> IndexEntry:
-    entry = replace(before, field=None)
+    entry = replace(before, field=None, attempt=None)
     match data:
         case RevisionPending():
-            return replace(entry, state="pending", reason=None, ready=None)
+            told = replace(entry, reason=data.reason, attempt=data.attempt)
+            return replace(told, state="pending", ready=None)
         case RevisionReady():
             return _make_ready(entry, data)
         case RevisionFailed():
-            return replace(entry, state="failed", reason=data.reason, ready=None, field=data.field)
+            told = replace(entry, reason=data.reason, field=data.field, attempt=data.attempt)
+            return replace(told, state="failed", ready=None)
         case RevisionExcluded():
             return replace(entry, state="excluded", reason=data.reason, ready=None)
         case RevisionUnavailable():

@@ -85,11 +85,20 @@ def pinned_revision(
         state=index_state(entry) if serves else "excluded",
         reason=reason if serves else _why_not_serving(state),
         field=entry.field if entry is not None and serves else None,
+        attempt=entry.attempt if entry is not None and serves else None,
         extraction_sha256=None if pinned is None else pinned.extraction_sha256,
         manifest_sha256=None if pinned is None else pinned.manifest_sha256,
         hidden_columns=() if view is None else view.hidden,
         row_filters=() if view is None else view.row_filters,
     )
+
+
+def as_told(pinned: PinnedRevision, *, tells_why: bool) -> PinnedRevision:
+    """Leave out why it failed, or is not there yet, for whoever may not be told."""
+    is_missing = pinned.state in {"pending", "failed", "unavailable"}
+    if not is_missing or tells_why:
+        return pinned
+    return pinned.model_copy(update={"reason": None, "field": None, "attempt": None})
 
 
 def run_view(

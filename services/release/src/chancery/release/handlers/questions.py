@@ -22,8 +22,8 @@ from chancery.events.queries import (
     WhoAmI,
 )
 from chancery.events.requests import Request
-from chancery.release.domain.entries import Resource, Usable, knows_why
-from chancery.release.domain.views import pinned_revision, resource_view
+from chancery.release.domain.entries import Resource, knows_why
+from chancery.release.domain.views import as_told, pinned_revision, resource_view
 from chancery.release.handlers.gate import Gate, Visitor, not_found, policy_in, require_member
 from chancery.release.handlers.reading import Reading, readable_versions
 from chancery.release.ports.stores import AuthorityReads
@@ -71,7 +71,7 @@ class Questions:
             entry = await self.reader.index_entry(request.caller.tenant, resource.ref, revision)
         view = _view_of(visitor, resource)
         pinned = pinned_revision(resource.ref, state, revision, entry=entry, view=view)
-        return _as_told(visitor, state, pinned)
+        return as_told(pinned, tells_why=knows_why(visitor.principal, state))
 
     async def _require_evidence(
         self, visitor: Visitor, resource: Resource, item: ItemState, version: int
@@ -111,7 +111,7 @@ class Questions:
             if state is None or state.serving is None or view is None:
                 continue
             pin = pinned_revision(each.ref, state, state.serving, entry=each.entry, view=view)
-            pins.append(_as_told(visitor, state, pin))
+            pins.append(as_told(pin, tells_why=knows_why(visitor.principal, state)))
         return DatasetScope(sequence=visitor.snapshot.checkpoint, datasets=tuple(pins))
 
     async def credential(self, request: Request[OfCredential]) -> CredentialView:
@@ -153,14 +153,6 @@ class Questions:
         visitor = await self.gate.enter(request.caller, refs)
         require_member(visitor, workspace_id)
         return visitor
-
-
-def _as_told(visitor: Visitor, state: Usable, pinned: PinnedRevision) -> PinnedRevision:
-    """Leave out why it failed or is unavailable for whoever may not be told."""
-    is_missing = pinned.state in {"failed", "unavailable"}
-    if not is_missing or knows_why(visitor.principal, state):
-        return pinned
-    return pinned.model_copy(update={"reason": None, "field": None})
 
 
 def _view_of(visitor: Visitor, resource: Resource) -> ColumnView | None:
