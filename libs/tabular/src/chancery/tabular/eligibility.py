@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from chancery.kernel.canonical import Json
 from chancery.tabular.clauses import Condition, Reason, aggregate_clause, stated_conditions
 from chancery.tabular.gate import GatedQuery
-from chancery.tabular.schema import Column, TableSchema, fold
+from chancery.tabular.schema import Column, TableSchema, ascii_fold
 from chancery.tabular.stated_names import stated_name
 from chancery.tabular.tree import as_items, as_object, as_text, objects_within
 
@@ -146,7 +146,7 @@ class _Judge:
     def __init__(self, node: Mapping[str, Json], table: TableSchema) -> None:
         source = as_object(node["from_table"])
         self._table = table
-        self._alias = fold(as_text(source["alias"]) or table.name)
+        self._alias = ascii_fold(as_text(source["alias"]) or table.name)
         self._grouping_sets = len(as_items(node["group_sets"])) > 1
         self._clause: Reason | None = aggregate_clause(node)
         self._conditions = stated_conditions(node["where_clause"], self._column)
@@ -166,14 +166,14 @@ class _Judge:
             yield _ineligible(name, reason)
 
     def _star(self, star: Mapping[str, Json]) -> Iterator[ColumnEligibility]:
-        excluded = {fold(as_text(each)) for each in as_items(star["exclude_list"])}
+        excluded = {ascii_fold(as_text(each)) for each in as_items(star["exclude_list"])}
         reason: Reason | None = None
         if star["relation_name"]:
             reason = "qualified_star"
         if excluded or star["replace_list"]:
             reason = "changed_star"
         for column in self._table.columns:
-            if fold(column.name) not in excluded:
+            if ascii_fold(column.name) not in excluded:
                 found = self._stated_column(column, column.name)
                 yield found if reason is None else _ineligible(column.name, reason)
 
@@ -231,7 +231,7 @@ class _Judge:
         if expression.get("class") != "COLUMN_REF":
             return None
         names = [as_text(each) for each in as_items(expression["column_names"])]
-        if len(names) > 1 and fold(names[0]) != self._alias:
+        if len(names) > 1 and ascii_fold(names[0]) != self._alias:
             return None
         return self._table.column(names[-1])
 

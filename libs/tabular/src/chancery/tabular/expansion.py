@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from chancery.kernel.canonical import Json
 from chancery.tabular.gate import GatedQuery
 from chancery.tabular.refusals import refusal
-from chancery.tabular.schema import TableSchema, fold
+from chancery.tabular.schema import TableSchema, ascii_fold
 from chancery.tabular.tree import as_items, as_text, objects_within
 
 PARTS_MAX = 4_000
@@ -33,10 +33,10 @@ def check_expansion(query: GatedQuery, tables: Sequence[TableSchema]) -> None:
 
 def _star_columns(node: Mapping[str, Json], tables: Sequence[TableSchema]) -> int:
     """Return the columns that all stars stand for, as if each stood for those of every table."""
-    widths = {fold(each.name): len(each.columns) for each in tables}
+    widths = {ascii_fold(each.name): len(each.columns) for each in tables}
     parts = list(objects_within(node))
     stars = sum(each.get("class") == "STAR" for each in parts)
-    named = (fold(as_text(p["table_name"])) for p in parts if p.get("type") == "BASE_TABLE")
+    named = (ascii_fold(as_text(p["table_name"])) for p in parts if p.get("type") == "BASE_TABLE")
     return stars * sum(widths.get(name, 0) for name in named)
 
 
@@ -59,10 +59,10 @@ def _select_size(node: Mapping[str, Json], outer: Sizes) -> int:
         total += size
         name = item.get("alias") if isinstance(item, Mapping) else None
         if isinstance(name, str) and name:
-            aliases[fold(name)] = max(size, aliases.get(fold(name), 0))
+            aliases[ascii_fold(name)] = max(size, aliases.get(ascii_fold(name), 0))
     return total + sum(_size(each, aliases) for key, each in node.items() if key != "select_list")
 
 
 def _alias_size(reference: Mapping[str, Json], aliases: Sizes) -> int:
     names = as_items(reference["column_names"])
-    return aliases.get(fold(as_text(names[-1])), 0)
+    return aliases.get(ascii_fold(as_text(names[-1])), 0)

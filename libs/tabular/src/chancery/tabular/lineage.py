@@ -22,7 +22,7 @@ from chancery.tabular.ambiguity import has_ambiguous_name
 from chancery.tabular.gate import GatedQuery
 from chancery.tabular.parsing import SESSION_VALUES, parsed
 from chancery.tabular.refusals import refusal, unknown_name
-from chancery.tabular.schema import TableSchema, ascii_fold, fold
+from chancery.tabular.schema import TableSchema, ascii_fold
 from chancery.tabular.tree import as_items, as_text, objects_within
 
 Reads: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -42,7 +42,7 @@ def tables_of(query: GatedQuery, schemas: Sequence[TableSchema]) -> tuple[TableS
         Rejected: `sql_unknown_table` or `sql_ambiguous_table`.
     """
     found = {table.name: table for table in (_find(name, schemas) for name in query.tables)}
-    if len({fold(name) for name in found}) != len(found):
+    if len({ascii_fold(name) for name in found}) != len(found):
         raise refusal("sql_ambiguous_table")
     return tuple(found[name] for name in sorted(found))
 
@@ -50,7 +50,7 @@ def tables_of(query: GatedQuery, schemas: Sequence[TableSchema]) -> tuple[TableS
 def _find(name: str, schemas: Sequence[TableSchema]) -> TableSchema:
     """Return the table that SQL means by `name`: the exact spelling, else the only folded match."""
     exact = [each for each in schemas if each.name == name]
-    found = exact or [each for each in schemas if fold(each.name) == fold(name)]
+    found = exact or [each for each in schemas if ascii_fold(each.name) == ascii_fold(name)]
     if not found:
         raise unknown_name("sql_unknown_table", name)
     if len(found) > 1:
@@ -66,7 +66,7 @@ def reads_of(query: GatedQuery, tables: Sequence[TableSchema]) -> Reads:
             that several tables have.
     """
     _check_names(query.node, tables)
-    found: dict[str, set[str]] = {fold(each.name): set() for each in tables}
+    found: dict[str, set[str]] = {ascii_fold(each.name): set() for each in tables}
     try:
         expression = parsed(query.canonical_sql)
         _check_columns(query.node, expression)
@@ -76,7 +76,7 @@ def reads_of(query: GatedQuery, tables: Sequence[TableSchema]) -> Reads:
         unclear = has_ambiguous_name(query.node, tables)
         raise refusal("sql_not_bindable" if unclear else "sql_lineage_unresolved") from error
     return {
-        each.name: tuple(sorted(_native(each, name) for name in found[fold(each.name)]))
+        each.name: tuple(sorted(_native(each, name) for name in found[ascii_fold(each.name)]))
         for each in tables
     }
 
@@ -88,20 +88,20 @@ def _check_names(node: Mapping[str, Json], tables: Sequence[TableSchema]) -> Non
     The call wins over an alias in HAVING, QUALIFY and nested queries, so that none stands for one,
     and over every column in LIMIT and OFFSET.
     """
-    known = {fold(column.name) for table in tables for column in table.columns}
+    known = {ascii_fold(column.name) for table in tables for column in table.columns}
     aliases = {
-        fold(as_text(each["alias"]))
+        ascii_fold(as_text(each["alias"]))
         for each in objects_within(node)
         if each.get("class") and each.get("alias")
     }
     for names in _references(node):
-        name = fold(names[-1])
+        name = ascii_fold(names[-1])
         is_call = len(names) == 1 and name in SESSION_VALUES
         if name not in known | aliases or (is_call and (name in aliases or name not in known)):
             raise unknown_name("sql_unknown_column", names[-1])
     for each in objects_within(node):
         for names in _references(each) if each.get("type") == "LIMIT_MODIFIER" else ():
-            if fold(names[-1]) in SESSION_VALUES:
+            if ascii_fold(names[-1]) in SESSION_VALUES:
                 raise unknown_name("sql_unknown_column", names[-1])
 
 
@@ -117,8 +117,8 @@ def _check_columns(node: Mapping[str, Json], expression: exp.Expr) -> None:
 
     What it means would be DuckDB's word alone.
     """
-    read = Counter(fold(column.name) for column in expression.find_all(exp.Column))
-    read.subtract(fold(names[-1]) for names in _references(node))
+    read = Counter(ascii_fold(column.name) for column in expression.find_all(exp.Column))
+    read.subtract(ascii_fold(names[-1]) for names in _references(node))
     if any(count < 0 for count in read.values()):
         raise refusal("sql_lineage_unresolved")
 
@@ -136,12 +136,12 @@ def _pairs(expression: exp.Expr, tables: Sequence[TableSchema]) -> Iterator[tupl
     )
     for scope in traverse_scope(qualified):
         for column in scope.columns:
-            if fold(column.name) in SESSION_VALUES and column.table not in scope.sources:
+            if ascii_fold(column.name) in SESSION_VALUES and column.table not in scope.sources:
                 # Of a nested query DuckDB calls the session value, not the column around it.
                 raise refusal("sql_lineage_unresolved")
             source = _source(scope, column.table)
             if isinstance(source, exp.Table):
-                yield fold(source.name), fold(column.name)
+                yield ascii_fold(source.name), ascii_fold(column.name)
 
 
 def _source(scope: Scope, alias: str) -> object:

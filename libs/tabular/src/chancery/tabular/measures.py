@@ -76,7 +76,7 @@ def _label(measure: Measure, judged: ColumnEligibility) -> str:
 
 
 def _column(table: TableSchema, measure: Measure, name: str, where: str) -> Column:
-    column = table.column(name)
+    column = table.declared_column(name)
     if column is None:
         raise _invalid(measure, where, "name a column of the dataset")
     return column

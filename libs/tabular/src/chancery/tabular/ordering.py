@@ -15,7 +15,7 @@ from chancery.kernel.canonical import Json
 from chancery.tabular.engine import Engine
 from chancery.tabular.gate import GatedQuery
 from chancery.tabular.grammar import AGGREGATES
-from chancery.tabular.schema import TableSchema, family_of, fold, quote_identifier
+from chancery.tabular.schema import TableSchema, ascii_fold, family_of, quote_identifier
 from chancery.tabular.tree import as_items, as_object, as_text, objects_within, own_objects
 
 _COUNTING = frozenset({"count", "count_star", "count_if", "bool_and", "bool_or"})
@@ -79,9 +79,11 @@ class _Exact:
         if any(p.get("type") == "SET_OPERATION_NODE" or p.get("replace_list") for p in parts):
             return cls(frozenset())
         columns = [each for table in tables for each in table.columns]
-        inexact = {fold(each.name) for each in columns if each.type in _INEXACT}
-        aliases = {fold(as_text(p["alias"])) for p in parts if p.get("class") and p.get("alias")}
-        return cls(frozenset(fold(each.name) for each in columns) - inexact - aliases)
+        inexact = {ascii_fold(each.name) for each in columns if each.type in _INEXACT}
+        aliases = {
+            ascii_fold(as_text(p["alias"])) for p in parts if p.get("class") and p.get("alias")
+        }
+        return cls(frozenset(ascii_fold(each.name) for each in columns) - inexact - aliases)
 
     def settles(self, call: Mapping[str, Json], *, is_shown: bool) -> bool:
         """Return whether the aggregate is the same in any order of its rows."""
@@ -96,7 +98,7 @@ class _Exact:
             return as_object(argument["literal"])["kind"] == "INTEGER"
         if argument["class"] != "COLUMN_REF":
             return False
-        return fold(as_text(as_items(argument["column_names"])[-1])) in self.names
+        return ascii_fold(as_text(as_items(argument["column_names"])[-1])) in self.names
 
 
 def _arguments(call: Mapping[str, Json]) -> Sequence[Json]:

@@ -13,7 +13,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from chancery.tabular.schema import fold
+from chancery.tabular.schema import ascii_fold
 
 SESSION_VALUES: Final = frozenset(
     {
@@ -45,6 +45,6 @@ def parsed(canonical_sql: str) -> exp.Expr:
 
 def _as_name(token: Token) -> Token:
     """Return a word that is a name as one that is quoted; any other token as it is."""
-    if token.token_type is TokenType.STRING or fold(token.text) not in _NAMES:
+    if token.token_type is TokenType.STRING or ascii_fold(token.text) not in _NAMES:
         return token
     return Token(TokenType.IDENTIFIER, token.text, token.line, token.col, token.start, token.end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -51,8 +51,11 @@ class TableSchema:
 
     def column(self, name: str) -> Column | None:
         """Return the column that SQL means by `name` (DuckDB folds case), or None."""
-        wanted = fold(name)
-        return next((each for each in self.columns if fold(each.name) == wanted), None)
+        return _found(self.columns, name, ascii_fold)
+
+    def declared_column(self, name: str) -> Column | None:
+        """Return the column that a publisher means by `name`, or None."""
+        return _found(self.columns, name, fold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def visible_columns(
 ) -> tuple[Column, ...]:
     """Return the (name, DuckDB type) pairs of a snapshot that are not hidden, as columns.
 
-    Names are compared as DuckDB compares them. A hidden field of a nested column (`st.priv`) hides
+    Names are compared as declarations are. A hidden field of a nested column (`st.priv`) hides
     the whole column: what is left of it could not be told from what was taken.
     """
     names = {fold(name) for name in hidden}
@@ -103,15 +106,25 @@ def _is_hidden(column: Column, hidden: Collection[str]) -> bool:
     return name in hidden or inside
 
 
+def _found(columns: Iterable[Column], name: str, folded: Callable[[str], str]) -> Column | None:
+    wanted = folded(name)
+    return next((each for each in columns if folded(each.name) == wanted), None)
+
+
 def fold(name: str) -> str:
-    """Return the form under which two spellings of an identifier are one to DuckDB."""
+    """Return the form under which two spellings of a name are one in what a publisher declares.
+
+    It is wider than SQL's, for a policy that hides `GRÖßE` must not leave `größe` visible; a file
+    with both is refused. Never ask it what a statement means.
+    """
     return name.lower()
 
 
 def ascii_fold(name: str) -> str:
-    """Return the form that an engine folds a name to; it folds no other letters.
+    """Return the form under which two spellings of a name are one in a statement.
 
-    Where it tells names apart, a wider fold would take one for another.
+    An engine folds no other letters: with a wider fold `É` would be the column `é` here, and there
+    an alias, whose value would then stand under the column's name.
     """
     return name.translate(_ASCII_LOWER)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from chancery.kernel.canonical import Json, parse_json
 from chancery.tabular.engine import Engine, EngineFailure
-from chancery.tabular.schema import TableSchema, fold, quote_identifier
+from chancery.tabular.schema import TableSchema, ascii_fold, quote_identifier
 from chancery.tabular.tree import as_object, as_text, objects_within
 
 NO_COLUMN = "__no_column"
@@ -63,7 +63,9 @@ def check_reads(
     bound: dict[str, set[str]] = {}
     for table, columns in _scans(parse_json(str(rows[0][1]))):
         bound.setdefault(table, set()).update(columns)
-    claimed = {fold(name): {fold(each) for each in columns} for name, columns in reads.items()}
+    claimed = {
+        ascii_fold(name): {ascii_fold(each) for each in columns} for name, columns in reads.items()
+    }
     agrees = bound.keys() == claimed.keys() and all(
         columns == claimed[table] if flat else columns <= claimed[table]
         for table, columns in bound.items()
@@ -88,4 +90,4 @@ def _scans(explained: Json) -> Iterator[tuple[str, set[str]]]:
             projections = [projections] if projections else []
         if not isinstance(projections, Sequence):
             raise EngineFailure("sql_lineage_disagrees")
-        yield fold(table), {fold(as_text(each)) for each in projections}
+        yield ascii_fold(table), {ascii_fold(as_text(each)) for each in projections}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from chancery.events.queries import PinnedRevision
 from chancery.tabular.refusals import refusal, unknown_name
-from chancery.tabular.schema import fold
+from chancery.tabular.schema import ascii_fold
 
 
 def named_by(names: Iterable[str], datasets: Sequence[PinnedRevision]) -> list[PinnedRevision]:
@@ -25,7 +25,7 @@ def named_by(names: Iterable[str], datasets: Sequence[PinnedRevision]) -> list[P
 def _meant(name: str, datasets: Sequence[PinnedRevision]) -> PinnedRevision | None:
     """Return the dataset of this spelling, else the only one whose name differs in case alone."""
     exact = [each for each in datasets if each.id == name]
-    found = exact or [each for each in datasets if fold(each.id) == fold(name)]
+    found = exact or [each for each in datasets if ascii_fold(each.id) == ascii_fold(name)]
     if len(found) > 1:
         raise refusal("sql_ambiguous_table")
     if found and not _has_table(found[0]):

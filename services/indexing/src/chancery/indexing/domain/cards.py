@@ -46,7 +46,7 @@ def check_policy(dataset: DatasetState, columns: Sequence[Column]) -> None:
 
 def _card(table: TableSchema, declared: authority.Measure) -> MeasureCard:
     named = (declared.column, *declared.where)
-    if any(name is not None and table.column(name) is None for name in named):
+    if any(name is not None and table.declared_column(name) is None for name in named):
         message = f"measures.{declared.name} names a column that the snapshot does not have"
         raise MeasureColumnMissing(message, field=f"measures.{declared.name}")
     measure = Measure(
