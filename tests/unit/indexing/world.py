@@ -297,6 +297,9 @@ class WatchedBlobs(Blobs):
     async def exists(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
         return await self.world.blobs.exists(tenant, sha256, run=run)
 
+    async def is_intact(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
+        return await self.world.blobs.is_intact(tenant, sha256, run=run)
+
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
         await self.world.blobs.delete(tenant, sha256, run=run)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
 
+import obstore
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,11 +19,24 @@ from chancery.kernel.errors import Corrupt, NotFound, Rejected, TooLarge, Unavai
 from chancery.store.blobs import BlobCorrupt, Blobs, open_blobs
 from chancery.store.disk import PARTIAL_AGE_MAX_S
 from chancery.store.local_blobs import LocalBlobs
-from chancery.store.object_blobs import ObjectBlobs
+from chancery.store.object_blobs import ObjectBlobs, open_object_blobs
 from chancery.testkit.blobs import MemoryBlobs
 
 ABSENT = sha256_hex(b"never stored")
 LIMIT = 1_000_000
+
+
+async def damage(blobs: Blobs, key: str, data: bytes) -> None:
+    """Put other bytes under a key, behind the back of the store."""
+    match blobs:
+        case LocalBlobs():
+            await asyncio.to_thread((blobs.root / key).write_bytes, data)
+        case ObjectBlobs():
+            await obstore.put_async(blobs.store, key, data)
+        case MemoryBlobs():
+            blobs.stored[key] = data
+        case _:
+            raise AssertionError(blobs)
 
 
 class BlobsContract:
@@ -39,6 +54,38 @@ class BlobsContract:
 
         assert first == second
         assert await blobs.get("t1", first, limit=LIMIT) == b"same"
+
+    async def test_damaged_bytes_are_told_from_those_that_have_their_hash(
+        self, blobs: Blobs
+    ) -> None:
+        own = await blobs.put("t1", b"original")
+        derived = await blobs.put_run("t1", "r1", b"original")
+        assert await blobs.is_intact("t1", own)
+        assert await blobs.is_intact("t1", derived, run="r1")
+
+        await damage(blobs, f"t1/{own}", b"0riginal")
+
+        assert not await blobs.is_intact("t1", own)
+        assert await blobs.exists("t1", own)
+        assert await blobs.is_intact("t1", derived, run="r1")
+        assert not await blobs.is_intact("t1", ABSENT)
+
+    @pytest.mark.parametrize("damaged", [b"0riginal", b"orig", b"", b"original and more"])
+    async def test_damaged_bytes_are_replaced_by_the_next_put(
+        self, blobs: Blobs, damaged: bytes
+    ) -> None:
+        own = await blobs.put("t1", b"original")
+        derived = await blobs.put_run("t1", "r1", b"original")
+        for key in (f"t1/{own}", f"t1/runs/r1/{derived}"):
+            await damage(blobs, key, damaged)
+        with pytest.raises(BlobCorrupt):
+            await blobs.get("t1", own, limit=LIMIT)
+
+        await blobs.put("t1", b"original")
+        await blobs.put_run("t1", "r1", b"original")
+
+        assert await blobs.get("t1", own, limit=LIMIT) == b"original"
+        assert await blobs.get_run("t1", "r1", derived, limit=LIMIT) == b"original"
 
     async def test_tenants_share_nothing(self, blobs: Blobs) -> None:
         sha256 = await blobs.put("t1", b"mine")
@@ -124,14 +171,35 @@ class TestLocalBlobs(BlobsContract):
         with pytest.raises(BlobCorrupt):
             await blobs.get("t1", sha256, limit=LIMIT)
 
-    async def test_a_truncated_file_is_replaced_by_the_next_put(self, tmp_path: Path) -> None:
+    async def test_who_reads_a_damaged_file_goes_on_reading_it_when_it_is_replaced(
+        self, tmp_path: Path
+    ) -> None:
         blobs = LocalBlobs.at(tmp_path)
-        sha256 = await blobs.put("t1", b"original")
-        (tmp_path / "t1" / sha256).write_bytes(b"orig")
+        path = tmp_path / "t1" / await blobs.put("t1", b"original")
+        path.write_bytes(b"0riginal")
 
-        await blobs.put("t1", b"original")
+        with path.open("rb") as reader:
+            await blobs.put("t1", b"original")
 
-        assert await blobs.get("t1", sha256, limit=LIMIT) == b"original"
+            assert reader.read() == b"0riginal"
+        assert path.read_bytes() == b"original"
+
+    async def test_a_file_that_the_disk_does_not_give_is_replaced_by_the_next_put(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        blobs = LocalBlobs.at(tmp_path)
+        path = tmp_path / "t1" / await blobs.put("t1", b"original")
+        before = path.stat().st_ino
+
+        def fail(*_: object) -> None:
+            raise OSError(5, "Input/output error")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(hashlib, "file_digest", fail)
+            await blobs.put("t1", b"original")
+
+        assert path.stat().st_ino != before
+        assert path.read_bytes() == b"original"
 
     async def test_the_file_and_each_new_folder_are_synced_before_put_returns(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -226,10 +294,6 @@ class TestObjectBlobs(BlobsContract):
         return open_blobs("memory:///")
 
     async def test_changed_bytes_are_never_returned(self) -> None:
-        import obstore
-
-        from chancery.store.object_blobs import open_object_blobs
-
         blobs = open_object_blobs("memory:///")
         sha256 = await blobs.put("t1", b"original")
         await obstore.put_async(blobs.store, f"t1/{sha256}", b"0riginal")

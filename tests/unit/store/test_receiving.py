@@ -19,6 +19,7 @@ from chancery.store.local_blobs import LocalBlobs
 from chancery.store.object_blobs import ObjectBlobs
 from chancery.store.spool import SPOOL_BUFFER_BYTES, Spool
 from chancery.testkit.blobs import MemoryBlobs
+from tests.unit.store.test_blobs import damage
 
 LIMIT = 64 * 1024 * 1024
 LARGE = bytes(range(256)) * (11 * 1024 * 4)
@@ -50,6 +51,20 @@ class ReceivingContract:
 
         assert sha256 == sha256_hex(LARGE)
         assert await blobs.get("t1", sha256, limit=len(LARGE)) == LARGE
+
+    @pytest.mark.parametrize("run", [None, "r1"])
+    @pytest.mark.parametrize("data", [b"original", LARGE])
+    async def test_damaged_bytes_are_replaced_by_what_is_received(
+        self, blobs: Receiving, data: bytes, run: str | None
+    ) -> None:
+        sha256 = await receive(blobs, data, run=run)
+        place = "t1" if run is None else f"t1/runs/{run}"
+        await damage(blobs, f"{place}/{sha256}", data[:-1] + b"?")
+        assert not await blobs.is_intact("t1", sha256, run=run)
+
+        await receive(blobs, data, run=run)
+
+        assert await blobs.is_intact("t1", sha256, run=run)
 
     async def test_an_empty_blob_is_one(self, blobs: Receiving) -> None:
         sha256 = await receive(blobs)

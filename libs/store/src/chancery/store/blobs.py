@@ -61,14 +61,15 @@ class Blobs(Protocol):
     async def put(self, tenant: str, data: bytes) -> str:
         """Store `data` and return its SHA-256; it is on disk before this returns.
 
-        Storing what is there already changes nothing, except that it is not old any more.
+        Storing what is there already changes nothing, except that it is not old any more. What is
+        there damaged is replaced at once; whoever is reading it goes on reading what it was.
         """
         ...
 
     async def put_run(self, tenant: str, run: str, data: bytes) -> str:
         """Store `data` among the blobs that `run` derived and return its SHA-256.
 
-        Storing what is there already makes it as new again, at once.
+        Storing what is there already makes it as new again, at once, and mends it, as `put` does.
         """
         ...
 
@@ -88,6 +89,10 @@ class Blobs(Protocol):
 
     async def exists(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
         """Tell whether a blob has this key."""
+        ...
+
+    async def is_intact(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
+        """Tell whether a blob has this key, and its bytes this hash: all of them are read."""
         ...
 
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:

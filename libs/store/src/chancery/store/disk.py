@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
@@ -32,7 +33,10 @@ def put_in_place(file: BinaryIO, partial: Path, path: Path) -> None:
 
 
 def renewed(path: Path, size: int, older_than_s: float) -> bool:
-    """Tell whether the blob is there; it is not older than this any more then."""
+    """Tell whether the blob is there undamaged; it is not older than this any more then.
+
+    One that the disk does not give is as good as none: whoever asks has the bytes for another one.
+    """
     try:
         found = path.stat()
         if found.st_size != size:
@@ -40,9 +44,18 @@ def renewed(path: Path, size: int, older_than_s: float) -> bool:
         now = SystemClock().now().timestamp()
         if now - found.st_mtime > older_than_s:
             os.utime(path, (now, now))
+        return is_intact(path)
+    except OSError:
+        return False
+
+
+def is_intact(path: Path) -> bool:
+    """Tell whether the file is there and has the bytes whose hash is its name."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == path.name
     except FileNotFoundError:
         return False
-    return True
 
 
 def make_folders(path: Path) -> list[Path]:

@@ -37,7 +37,14 @@ from chancery.store.blobs import (
     missing,
     refresh_age_s,
 )
-from chancery.store.disk import clear_partial, make_folders, put_in_place, renewed, sync_folder
+from chancery.store.disk import (
+    clear_partial,
+    is_intact,
+    make_folders,
+    put_in_place,
+    renewed,
+    sync_folder,
+)
 from chancery.store.lanes import Lanes
 from chancery.store.spool import Spool
 
@@ -124,6 +131,11 @@ class LocalBlobs:
         """Tell whether the blob is there; see `Blobs.exists`."""
         path = self.root / blob_key(tenant, sha256, run)
         return await _off_loop(path.is_file)
+
+    async def is_intact(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
+        """Tell whether its bytes are undamaged; see `Blobs.is_intact`."""
+        path = self.root / blob_key(tenant, sha256, run)
+        return await _off_loop(lambda: is_intact(path))
 
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
         """Remove the blob; see `Blobs.delete`."""

@@ -6,6 +6,7 @@ These stores acknowledge a write once it is durable, so nothing is synced here.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -46,7 +47,10 @@ OPERATION_TIMEOUT_S = 60.0
 """How long a caller waits for one operation, retries included."""
 
 BYTES_PER_S_MIN = 1024 * 1024
-"""How fast a store is expected to take a large blob at least."""
+"""How fast a store is expected to take or give a large blob at least."""
+
+PIECE_BYTES = 1024 * 1024
+"""How much of an object is hashed at a time."""
 
 
 @runtime_checkable
@@ -104,6 +108,12 @@ class ObjectBlobs:
     async def exists(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
         """Tell whether the blob is there; see `Blobs.exists`."""
         return await self._head(blob_key(tenant, sha256, run)) is not None
+
+    async def is_intact(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
+        """Tell whether its bytes are undamaged; see `Blobs.is_intact`."""
+        key = blob_key(tenant, sha256, run)
+        found = await self._head(key)
+        return found is not None and await self._has_its_hash(key, found["size"])
 
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
         """Remove the blob; see `Blobs.delete`."""
@@ -164,9 +174,27 @@ class ObjectBlobs:
                 await obstore.put_async(self.store, key, file, max_concurrency=1)
 
     async def _is_fresh(self, key: str, size: int, refresh_after_s: float) -> bool:
-        """Tell whether the blob is there already, and not so old that it may be removed."""
+        """Tell whether the blob is there undamaged, and not so old that it may be removed."""
         found = await self._head(key)
-        return found is not None and found["size"] == size and _age_s(found) <= refresh_after_s
+        if found is None or found["size"] != size or _age_s(found) > refresh_after_s:
+            return False
+        return await self._has_its_hash(key, size)
+
+    async def _has_its_hash(self, key: str, size: int) -> bool:
+        """Read an object a piece at a time, and tell whether it is what its name says."""
+        with _translate_errors():
+            try:
+                async with asyncio.timeout(OPERATION_TIMEOUT_S + size / BYTES_PER_S_MIN):
+                    return await self._hashed(key) == key.rpartition("/")[2]
+            except FileNotFoundError:
+                return False
+
+    async def _hashed(self, key: str) -> str:
+        digest = hashlib.sha256()
+        result = await obstore.get_async(self.store, key)
+        async for piece in result.stream(min_chunk_size=PIECE_BYTES):
+            digest.update(piece)
+        return digest.hexdigest()
 
     async def _head(self, key: str) -> ObjectMeta | None:
         with _translate_errors():

@@ -49,6 +49,11 @@ class MemoryBlobs:
         """Tell whether the blob is there; see `Blobs.exists`."""
         return blob_key(tenant, sha256, run) in self.stored
 
+    async def is_intact(self, tenant: str, sha256: str, *, run: str | None = None) -> bool:
+        """Tell whether its bytes are undamaged; see `Blobs.is_intact`."""
+        found = self.stored.get(blob_key(tenant, sha256, run))
+        return found is not None and sha256_hex(found) == sha256
+
     async def delete(self, tenant: str, sha256: str, *, run: str | None = None) -> None:
         """Remove the blob; see `Blobs.delete`."""
         self.stored.pop(blob_key(tenant, sha256, run), None)
@@ -65,7 +70,7 @@ class MemoryBlobs:
     def take(self, tenant: str, run: str | None, data: bytes) -> str:
         """Store `data` among the tenant's own blobs, or those of a run."""
         sha256 = sha256_hex(data)
-        self.stored.setdefault(blob_key(tenant, sha256, run), data)
+        self.stored[blob_key(tenant, sha256, run)] = data
         return sha256
 
     def _get(self, key: str, sha256: str, limit: int) -> bytes:
