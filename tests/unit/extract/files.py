@@ -40,7 +40,7 @@ def pdf_file(
             b" /Resources << /Font << /F1 3 0 R >> >> >>" % (5 + 2 * number)
         )
         objects.append(stream(content))
-    return _numbered([*objects, *more], trailer)
+    return numbered([*objects, *more], trailer)
 
 
 def stream(content: bytes) -> bytes:
@@ -167,7 +167,7 @@ def _content_types() -> str:
     return f'<Types xmlns="{_TYPES}">{defaults}</Types>'
 
 
-def _numbered(objects: Sequence[bytes], trailer: bytes) -> bytes:
+def numbered(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
     written = b"%PDF-1.7\n"
     offsets: list[int] = []
     for number, content in enumerate(objects, start=1):

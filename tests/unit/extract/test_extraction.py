@@ -71,7 +71,7 @@ def test_a_refusal_never_repeats_the_document() -> None:
 def test_the_identity_of_a_parser_names_the_library_that_it_stands_on() -> None:
     identities = {each: extractor_of(each) for each in PARSED_TYPES}
 
-    assert identities["application/pdf"].startswith("pdf/1+pypdfium2-")
+    assert identities["application/pdf"].startswith("pdf/2+pypdfium2-")
     assert identities["text/html"].startswith("html/2+selectolax-")
     assert identities[XLSX].startswith("xlsx/3+python-calamine-")
     assert len(set(identities.values())) == len(PARSED_TYPES)

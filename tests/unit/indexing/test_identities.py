@@ -8,10 +8,11 @@ from chancery.extract import extraction as documents
 from chancery.extract.docx import read_docx
 from chancery.extract.extraction import Extraction, extractor_of
 from chancery.extract.html import read_html
-from chancery.extract.media import DOCX, HTML, XLSX
+from chancery.extract.media import DOCX, HTML, PDF, XLSX
+from chancery.extract.pdf import read_pdf
 from chancery.extract.xlsx import read_xlsx
 from chancery.release.domain.index_fold import IndexData, IndexEntry, evolve_entry
-from tests.unit.extract.files import docx_file, paragraph, styles_of, xlsx_file
+from tests.unit.extract.files import docx_file, paragraph, pdf_file, styles_of, xlsx_file
 from tests.unit.indexing.test_refreshing import Desk, wish
 from tests.unit.indexing.test_slowly import work_slowly
 from tests.unit.indexing.world import SOURCE, World, declared_source
@@ -22,7 +23,9 @@ LETTER = docx_file(
     f"<w:tr><w:tc>{paragraph('kept')}</w:tc></w:tr></w:tbl>"
 )
 PAGE = b"<p style='font-size:0'>gone</p><p>kept</p>"
+LEAF = pdf_file(b"BT /F1 9 Tf 12 TL 9 99 Td 3 Tr (gone) Tj T* 0 Tr (kept) Tj ET")
 EARLIER = {
+    PDF: "pdf/1+pypdfium2-5.0.0",
     XLSX: "xlsx/1+python-calamine-0.9.1",
     DOCX: "docx/1",
     HTML: "html/1+selectolax-0.3.34",
@@ -37,6 +40,10 @@ def read(media_type: str, data: bytes) -> Extraction:
     if media_type in {DOCX, HTML}:
         text = read_docx(data) if media_type == DOCX else read_html(data)
         return Extraction(text if is_today else f"gone\n{text}", identity)
+    if media_type == PDF:
+        text, pages, layout = read_pdf(data)
+        text = text if is_today else f"gone\n{text}"
+        return Extraction(text, identity, pages, layout.to_bytes())
     text, layout = read_xlsx(data)
     text = text if is_today else text.replace("5%", "0.05")
     return Extraction(text, identity, layout=layout.to_bytes())
@@ -68,6 +75,7 @@ def extracted_by_an_earlier_build(kind: str) -> str:
         (XLSX, BOOK, "S\n0.05", "S\n5%"),
         (DOCX, LETTER, "gone\nkept", "kept"),
         (HTML, PAGE, "gone\nkept", "kept"),
+        (PDF, LEAF, "gone\nkept", "kept"),
     ],
 )
 async def test_a_document_of_an_earlier_build_stays_what_it_was_until_it_is_refreshed(

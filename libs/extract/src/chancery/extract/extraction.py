@@ -31,7 +31,7 @@ EXTRACTOR: Final = PLAIN_TEXT
 """The identity of the extractor for Markdown and plain text."""
 
 _PARSERS: Final[Mapping[str, tuple[str, str | None]]] = {
-    PDF: ("pdf/1", "pypdfium2"),
+    PDF: ("pdf/2", "pypdfium2"),
     DOCX: ("docx/3", None),
     HTML: ("html/2", "selectolax"),
     XLSX: ("xlsx/3", "python-calamine"),

@@ -2,7 +2,8 @@
 
 Line ends become line feeds; a hyphen at which PDFium joins two lines becomes a soft hyphen; a
 character without a known meaning becomes U+FFFD. Pages are parted by an empty line, and so are
-paragraphs where the lines of a page stand further apart than most of them do.
+paragraphs where the lines of a page stand further apart than most of them do. What no reader of a
+page sees is left out, see `pdf_sight`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Final
 from chancery.evidence.layout import POINT_PARTS, Layout, Line, PageLayout
 from chancery.evidence.manifest import PAGES_MAX
 from chancery.extract.limits import TEXT_CHARACTERS_MAX
+from chancery.extract.pdf_lines import SOFT_HYPHEN, Piece, seen_lines, units
 from chancery.extract.pdfium import Document, Page, PasswordNeeded, UnreadablePdf, open_pdf
 from chancery.extract.refusals import refusal
 from chancery.kernel.blank import is_blank
@@ -26,12 +28,10 @@ PARAGRAPH_END: Final = "\n\n"
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n|\ufffe")
 _HYPHEN: Final = 2
-_SOFT_HYPHEN: Final = "\u00ad"
 _UNKNOWN: Final = "\ufffd"
 _CONTROLS: Final = frozenset(range(0x20)) - {ord("\t")}
 _REPLACED: Final = dict.fromkeys((*_CONTROLS, 0xFFFE, 0xFFFF), _UNKNOWN)
 _PARAGRAPH_DISTANCE: Final = 1.3
-_WIDE: Final = 0xFFFF
 
 
 def read_pdf(data: bytes) -> tuple[str, tuple[int, ...], Layout]:
@@ -75,10 +75,13 @@ class _Writer:
         raw = page.text()
         lines: list[Line] = []
         begins = self.length
-        if raw:
+        pieces = list(_lines(raw, page.unicode_at)) if raw else []
+        sight = page.sight() if raw else b""
+        pieces = seen_lines(pieces, sight) if sight else pieces
+        if pieces:
             self._put(PAGE_SEPARATOR if self.pieces else "")
             begins = self.length
-            for piece in _paragraphs(page, list(_lines(raw, page.unicode_at))):
+            for piece in _paragraphs(page, pieces):
                 start = self.length
                 self._put(piece.text)
                 lines.extend(_placed(page, piece, start, self.length))
@@ -95,39 +98,29 @@ class _Writer:
             self.length += len(text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A line as it is kept; `first` and `count` are its characters as PDFium counts them."""
-
-    text: str
-    ending: str
-    first: int
-    count: int
-
-
-def _lines(raw: str, unicode_at: Callable[[int], int]) -> Iterator[_Piece]:
+def _lines(raw: str, unicode_at: Callable[[int], int]) -> Iterator[Piece]:
     """Yield the lines of a page; U+FFFE is a joining hyphen, or a character without a meaning."""
     position = begin = first = index = 0
     for match in _LINE_END.finditer(raw):
-        index += _units(raw[position : match.start()])
+        index += units(raw[position : match.start()])
         position = match.start()
         ending = "\n"
         if match[0] == "\ufffe":
             if unicode_at(index) != _HYPHEN:
                 continue
-            ending = _SOFT_HYPHEN
+            ending = SOFT_HYPHEN
         text = raw[begin:position].translate(_REPLACED)
-        yield _Piece(text, ending, first, index - first)
+        yield Piece(text, ending, ((first, index - first),))
         position = begin = match.end()
         index += len(match[0])
         first = index
-    index += _units(raw[position:])
-    yield _Piece(raw[begin:].translate(_REPLACED), "", first, index - first)
+    index += units(raw[position:])
+    yield Piece(raw[begin:].translate(_REPLACED), "", ((first, index - first),))
 
 
-def _paragraphs(page: Page, pieces: list[_Piece]) -> Iterator[_Piece]:
+def _paragraphs(page: Page, pieces: list[Piece]) -> Iterator[Piece]:
     """Yield the lines; one that stands further above the next than most do ends a paragraph."""
-    heights = [page.baseline(piece.first) for piece in pieces]
+    heights = [page.baseline(piece.runs[0][0]) for piece in pieces]
     distances = [upper - lower for upper, lower in pairwise(heights)]
     usual = median_low([each for each in distances if each > 0] or [0.0])
     for piece, distance in zip(pieces, (*distances, 0.0), strict=True):
@@ -135,14 +128,10 @@ def _paragraphs(page: Page, pieces: list[_Piece]) -> Iterator[_Piece]:
         yield replace(piece, ending=PARAGRAPH_END) if ends else piece
 
 
-def _units(text: str) -> int:
-    """Return how many characters PDFium counts: those beyond U+FFFF are two."""
-    return len(text) + sum(ord(each) > _WIDE for each in text) if not text.isascii() else len(text)
-
-
-def _placed(page: Page, piece: _Piece, start: int, end: int) -> Iterator[Line]:
+def _placed(page: Page, piece: Piece, start: int, end: int) -> Iterator[Line]:
     """Yield the line with the box around its rectangles, when PDFium knows any."""
-    found = page.rectangles(piece.first, piece.count) if piece.text.strip() else ()
+    is_text = bool(piece.text.strip())
+    found = [box for run in piece.runs if is_text for box in page.rectangles(*run)]
     if found:
         left, bottom, right, top = zip(*found, strict=True)
         box = (min(left), min(bottom), max(right), max(top))

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from ctypes import c_double
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import pypdfium2
 
-Box: TypeAlias = tuple[float, float, float, float]
-"""Left, bottom, right and top in points."""
+from chancery.extract.pdf_sight import look_at, overlap
+from chancery.extract.pdfium_objects import Box, address_of, objects_of
+
+SEEN: Final = 0
+UNSEEN: Final = 1
+MADE: Final = 2
+"""What is said of a character: it is seen, it is not, or PDFium made it up between others."""
 
 _library: Final[Any] = pypdfium2
 _PASSWORD: Final = 4
@@ -61,6 +66,23 @@ class Page:
         _library.raw.FPDFText_GetCharOrigin(self._text, index, across, up)
         return up.value
 
+    def sight(self) -> bytes:
+        """Return of each character whether it is seen; nothing when all of them are."""
+        visible, _ = self.box()
+        found = look_at(objects_of(self._page), visible)
+        if not found.unseen and not found.outside:
+            return b""
+        said = bytearray(self._count)
+        for index in range(self._count):
+            address = address_of(_library.raw.FPDFText_GetTextObject(self._text, index))
+            if not address:
+                said[index] = MADE
+            elif address in found.unseen or (
+                address in found.outside and not overlap(self._place(index), visible)
+            ):
+                said[index] = UNSEEN
+        return bytes(said) if UNSEEN in said else b""
+
     def box(self) -> tuple[Box, int]:
         """Return the visible box of the page, and its rotation in degrees."""
         return _box(self._page.get_bbox()), int(self._page.get_rotation()) % 360
@@ -69,6 +91,12 @@ class Page:
         """Free the page."""
         self._text.close()
         self._page.close()
+
+    def _place(self, index: int) -> Box:
+        sides = [c_double() for _ in range(4)]
+        left, right, bottom, top = sides
+        _library.raw.FPDFText_GetCharBox(self._text, index, left, right, bottom, top)
+        return left.value, bottom.value, right.value, top.value
 
     def _unit(self, index: int) -> bytes:
         code = self.unicode_at(index)
