@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import (
     BaseModel,
     ConfigDict,
-    FailFast,
     Field,
     ValidationError,
     ValidatorFunctionWrapHandler,
@@ -16,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from chancery.events.envelope import EventData, Exact, Id, Moment, Ordinal, Sha256
+from chancery.events.envelope import EventData, Exact, Id, Many, Moment, Ordinal, Sha256
 from chancery.kernel.canonical import canonical_bytes
 
 Role = Literal["reader", "curator", "publisher", "admin"]
@@ -225,15 +224,15 @@ class ColumnPolicy(_Part):
     """What a publisher says of a column: its type, and the roles that may see it (none: all)."""
 
     type: str | None = Field(default=None, max_length=40)
-    roles: tuple[Role, ...] = Field(default=(), max_length=4)
+    roles: Many[Role] = Field(default=(), max_length=4)
 
 
 class RowFilter(_Part):
     """Members with one of `roles` see only rows whose `column` is one of `allowed`."""
 
-    roles: tuple[Role, ...] = Field(min_length=1, max_length=4)
+    roles: Many[Role] = Field(min_length=1, max_length=4)
     column: ColumnName
-    allowed: Annotated[tuple[Cell, ...], FailFast()] = Field(max_length=1000)
+    allowed: Many[Cell] = Field(max_length=1000)
 
 
 class Measure(_Part):
@@ -241,7 +240,7 @@ class Measure(_Part):
 
     name: str = Field(min_length=1, max_length=64, pattern=LINE_PATTERN)
     description: str = Field(default="", max_length=500)
-    synonyms: tuple[Annotated[str, Field(max_length=100)], ...] = Field(default=(), max_length=20)
+    synonyms: Many[Annotated[str, Field(max_length=100)]] = Field(default=(), max_length=20)
     aggregate: Aggregate
     column: ColumnName | None = None
     where: Mapping[ColumnName, Cell] = Field(default_factory=dict, max_length=20)
@@ -254,8 +253,8 @@ class Declaration(BaseModel):
     """
 
     columns: Mapping[ColumnName, ColumnPolicy] = Field(default_factory=dict, max_length=500)
-    row_filters: tuple[RowFilter, ...] = Field(default=(), max_length=50)
-    measures: tuple[Measure, ...] = Field(default=(), max_length=50)
+    row_filters: Many[RowFilter] = Field(default=(), max_length=50)
+    measures: Many[Measure] = Field(default=(), max_length=50)
 
     @model_validator(mode="after")
     def _fits_into_an_event(self) -> Self:
@@ -321,7 +320,7 @@ class PolicyRevised(EventData):
 
     TYPE: ClassVar[str] = "chancery.policy.revised.v1"
     policy_revision: str = Field(min_length=1, max_length=200)
-    modes: tuple[Mode, ...] = Field(min_length=1, max_length=4)
+    modes: Many[Mode] = Field(min_length=1, max_length=4)
     language: Language
 
 
@@ -342,7 +341,7 @@ class CutTaken(EventData):
     run_id: Id
     generation: Ordinal
     attempt: Ordinal
-    read_set: tuple[AggregateName, ...] = Field(max_length=900)
+    read_set: Many[AggregateName] = Field(max_length=900)
     core_sha256: Sha256
     decided_at: Moment
 

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chancery.events.authority import LINE_PATTERN, Grantee, Title, Visibility
-from chancery.events.envelope import EventData, Id, Moment, Ordinal, Sha256
+from chancery.events.envelope import EventData, Id, Many, Moment, Ordinal, Sha256
 from chancery.kernel.canonical import Json, canonical_hash
 
 ITEM_BYTES_MAX: Final = 256 * 1024
@@ -27,12 +27,12 @@ EvidenceKind = Literal["source", "dataset"]
 Label = Id
 """A kind, a domain or a tag: 1 to 64 characters of A-Z, a-z, 0-9, underscore and hyphen."""
 
-Tags = Annotated[tuple[Label, ...], Field(max_length=TAGS_MAX)]
+Tags = Annotated[Many[Label], Field(max_length=TAGS_MAX)]
 ItemBytes = Annotated[int, Field(ge=1, le=ITEM_BYTES_MAX)]
 Written = Annotated[str, Field(min_length=1, max_length=200, pattern=LINE_PATTERN)]
 """An attribute of a corpus declaration as it was written."""
 
-Selectors = Annotated[tuple[Written, ...], Field(min_length=1, max_length=CONTENT_MAX)]
+Selectors = Annotated[Many[Written], Field(min_length=1, max_length=CONTENT_MAX)]
 
 
 class EvidenceRoot(BaseModel):
@@ -47,7 +47,7 @@ class EvidenceRoot(BaseModel):
     content_sha256: Sha256
 
 
-Evidence = Annotated[tuple[EvidenceRoot, ...], Field(max_length=EVIDENCE_MAX)]
+Evidence = Annotated[Many[EvidenceRoot], Field(max_length=EVIDENCE_MAX)]
 """The roots by kind and key, each once."""
 
 

@@ -34,7 +34,7 @@ from chancery.events.commands_knowledge import (
 )
 from chancery.events.days import Day
 from chancery.events.declarations import PartialDeclaration
-from chancery.events.envelope import Id, Moment, Sha256
+from chancery.events.envelope import Id, Many, Moment, Sha256
 from chancery.events.index import ResourceKind
 from chancery.events.requests import Message
 from chancery.events.run import Bounds, Filters, Selection
@@ -173,7 +173,7 @@ class RevisePolicy(Message):
 
     workspace_id: Id
     policy_revision: str = Field(min_length=1, max_length=200)
-    modes: tuple[Mode, ...] = Field(default=("auto", "rag", "data"), min_length=1, max_length=4)
+    modes: Many[Mode] = Field(default=("auto", "rag", "data"), min_length=1, max_length=4)
     language: Language = "en"
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import Field
 
 from chancery.events.authority import Title, Visibility
-from chancery.events.envelope import Id, Sha256
+from chancery.events.envelope import Id, Many, Sha256
 from chancery.events.requests import Failure, Message
 
 DOCUMENTS_MAX: Final = 250
@@ -35,7 +35,7 @@ class PublishDocuments(Message):
     """Declare the sources that are new, and publish a revision of each whose content is."""
 
     workspace_id: Id
-    documents: tuple[BulkDocument, ...] = Field(min_length=1, max_length=DOCUMENTS_MAX)
+    documents: Many[BulkDocument] = Field(min_length=1, max_length=DOCUMENTS_MAX)
 
 
 class BulkPublished(Message):
@@ -54,7 +54,7 @@ class BulkPublished(Message):
 class DocumentsPublished(Message):
     """What became of each document, in the order of the command."""
 
-    documents: tuple[BulkPublished, ...]
+    documents: Many[BulkPublished]
 
 
 class CheckBulkUpload(Message):

@@ -19,7 +19,7 @@ from chancery.events.authority_knowledge import (
     Tags,
     Written,
 )
-from chancery.events.envelope import Id, Ordinal, Sha256
+from chancery.events.envelope import Id, Many, Ordinal, Sha256
 from chancery.events.requests import Message
 
 
@@ -45,9 +45,7 @@ def _tags_once(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tags
 
 
-Evidence = Annotated[
-    tuple[EvidenceName, ...], Field(max_length=EVIDENCE_MAX), AfterValidator(_each_once)
-]
+Evidence = Annotated[Many[EvidenceName], Field(max_length=EVIDENCE_MAX), AfterValidator(_each_once)]
 """What a version rests on; the order says nothing."""
 
 TagsOnce = Annotated[Tags, AfterValidator(_tags_once)]

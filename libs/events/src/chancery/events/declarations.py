@@ -28,6 +28,7 @@ from chancery.events.authority import (
     RowFilter,
     check_declaration_size,
 )
+from chancery.events.envelope import Many
 from chancery.kernel.canonical import Json
 from chancery.kernel.errors import ChanceryError
 
@@ -102,8 +103,8 @@ class PartialDeclaration(BaseModel):
     """A declaration as a command carries it: None keeps what the dataset has."""
 
     columns: Annotated[Mapping[ColumnName, ColumnPolicy], Field(max_length=500)] | None = None
-    row_filters: Annotated[tuple[RowFilter, ...], Field(max_length=50)] | None = None
-    measures: Annotated[tuple[Measure, ...], Field(max_length=50)] | None = None
+    row_filters: Annotated[Many[RowFilter], Field(max_length=50)] | None = None
+    measures: Annotated[Many[Measure], Field(max_length=50)] | None = None
 
     @model_validator(mode="after")
     def _fits_into_an_event(self) -> Self:
@@ -117,16 +118,15 @@ _KEPT: Final = "left out: none of a new dataset, and as it is of one that is the
 _EITHER_NAME: Final = "its values are `allowed`; `in` is accepted as another name of them"
 
 _Columns = Mapping[ColumnName, Annotated[ColumnPolicy, BeforeValidator(_only_known(ColumnPolicy))]]
-_RowFilters = tuple[
+_RowFilters = Many[
     Annotated[
         RowFilter,
         BeforeValidator(_only_known(RowFilter)),
         BeforeValidator(_in_for_allowed),
         Field(description=_EITHER_NAME),
-    ],
-    ...,
+    ]
 ]
-_Measures = tuple[Annotated[Measure, BeforeValidator(_only_known(Measure))], ...]
+_Measures = Many[Annotated[Measure, BeforeValidator(_only_known(Measure))]]
 
 
 class WrittenDeclaration(PartialDeclaration):

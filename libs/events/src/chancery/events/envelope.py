@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -67,6 +67,11 @@ Ordinal = Annotated[
 
 Position = Whole
 """A sequence number of a stream; 0 means before the first message."""
+
+_Each = TypeVar("_Each")
+Many: TypeAlias = Annotated[tuple[_Each, ...], Field(fail_fast=True)]
+"""A list that is read up to its first wrong entry: an error of each would be made before one is
+told, for as many as anybody sends."""
 
 SIZE_BYTES_MAX = 256 * 1024
 """No event exceeds this; text and values travel as blobs that an event names by hash."""

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from chancery.events.envelope import EventData, Id, Moment, Ordinal, Position, Sha256, Whole
+from chancery.events.envelope import EventData, Id, Many, Moment, Ordinal, Position, Sha256, Whole
 from chancery.events.requests import Message
 
 ENTRIES_MAX: Final = 200
@@ -80,7 +80,7 @@ class ParkedEntry(OfParked):
 class ParkedEntries(Message):
     """One page, and whether there is another; `waiting` counts all that are not resolved."""
 
-    entries: tuple[ParkedEntry, ...]
+    entries: Many[ParkedEntry]
     has_more: bool
     waiting: int = Field(ge=0)
 

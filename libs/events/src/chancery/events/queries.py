@@ -11,7 +11,7 @@ from pydantic import Field
 
 from chancery.events.authority import Language, Measure, Mode, Role, Standing, Visibility
 from chancery.events.authority_knowledge import EvidenceRoot
-from chancery.events.envelope import Id, Moment, Sha256
+from chancery.events.envelope import Id, Many, Moment, Sha256
 from chancery.events.index import ResourceKind
 from chancery.events.requests import Message
 
@@ -51,13 +51,13 @@ class ResourceView(Message):
     media_type: str | None = None
     withdrawn: bool
     state: IndexState | None = None
-    measures: tuple[Measure, ...] = ()
+    measures: Many[Measure] = ()
 
 
 class ResourceList(Message):
     """The sources or datasets of a workspace that the caller may read, by id."""
 
-    resources: tuple[ResourceView, ...]
+    resources: Many[ResourceView]
 
 
 class PinnedRevision(Message):
@@ -80,15 +80,15 @@ class PinnedRevision(Message):
     attempt: int | None = None
     extraction_sha256: Sha256 | None = None
     manifest_sha256: Sha256 | None = None
-    hidden_columns: tuple[str, ...] = ()
-    row_filters: tuple[tuple[str, tuple[str | int | bool, ...]], ...] = ()
+    hidden_columns: Many[str] = ()
+    row_filters: Many[tuple[str, Many[str | int | bool]]] = ()
 
 
 class DatasetScope(Message):
     """Every dataset that the caller may query in a workspace, pinned at one position."""
 
     sequence: int = Field(ge=0)
-    datasets: tuple[PinnedRevision, ...]
+    datasets: Many[PinnedRevision]
 
 
 class OfCredential(Message):
@@ -110,7 +110,7 @@ class PolicyView(Message):
     """The answer policy of a workspace; revision "0" when none was set."""
 
     policy_revision: str
-    modes: tuple[Mode, ...]
+    modes: Many[Mode]
     language: Language
     policy_sha256: Sha256
 
@@ -125,7 +125,7 @@ class Identity(Message):
     tenant: Id
     principal: Id
     tenant_admin: bool
-    workspaces: tuple[tuple[Id, Role], ...]
+    workspaces: Many[tuple[Id, Role]]
 
 
 class OfRun(Message):
@@ -173,7 +173,7 @@ class EventRow(Message):
 class EventRows(Message):
     """Authorised event rows in order; `ended` when no further one will come."""
 
-    rows: tuple[EventRow, ...]
+    rows: Many[EventRow]
     ended: bool
 
 
@@ -194,7 +194,7 @@ class RunQuery(Message):
     sql: str = Field(min_length=1, max_length=8192)
     offset: int = Field(default=0, ge=0, le=QUERY_OFFSET_MAX)
     limit: int = Field(default=QUERY_ROWS_MAX, ge=1, le=QUERY_ROWS_MAX)
-    datasets: tuple[PinnedRevision, ...] = Field(max_length=1000)
+    datasets: Many[PinnedRevision] = Field(max_length=1000)
 
 
 class QueryResult(Message):
@@ -225,9 +225,9 @@ class DatasetSchema(Message):
     """
 
     dataset: PinnedRevision
-    columns: tuple[tuple[str, str], ...]
+    columns: Many[tuple[str, str]]
     rows: int = Field(ge=0)
-    statistics: tuple[ColumnSummary, ...] | None = None
+    statistics: Many[ColumnSummary] | None = None
 
 
 Unusable = Literal["not_published", "withdrawn", "evidence_withdrawn", "not_ready"]
@@ -248,7 +248,7 @@ class ItemSummary(Message):
     visibility: Visibility
     kind: str
     domain: str
-    tags: tuple[str, ...] = ()
+    tags: Many[str] = ()
     version: int = Field(ge=0)
     withdrawn: bool
     state: IndexState | None = None
@@ -259,7 +259,7 @@ class ItemSummary(Message):
 class ItemList(Message):
     """The items of a workspace that the caller may read, by id."""
 
-    items: tuple[ItemSummary, ...]
+    items: Many[ItemSummary]
 
 
 class VersionView(Message):
@@ -274,12 +274,12 @@ class VersionView(Message):
     title: str
     kind: str
     domain: str
-    tags: tuple[str, ...] = ()
+    tags: Many[str] = ()
     author: Id
     committed_at: Moment
     content_sha256: Sha256
     size_bytes: int
-    evidence: tuple[EvidenceRoot, ...] = ()
+    evidence: Many[EvidenceRoot] = ()
     evidence_sha256: Sha256
 
 
@@ -290,11 +290,11 @@ class DraftView(Message):
     title: str
     kind: str
     domain: str
-    tags: tuple[str, ...] = ()
+    tags: Many[str] = ()
     author: Id
     content_sha256: Sha256
     size_bytes: int
-    evidence: tuple[EvidenceRoot, ...] = ()
+    evidence: Many[EvidenceRoot] = ()
     evidence_sha256: Sha256
 
 
@@ -304,8 +304,8 @@ class ItemView(Message):
     item: ItemSummary
     native_workspace_id: Id
     native_item_id: Id
-    versions: tuple[VersionView, ...] = ()
-    drafts: tuple[DraftView, ...] = ()
+    versions: Many[VersionView] = ()
+    drafts: Many[DraftView] = ()
 
 
 class OwnFiles(Message):
@@ -327,7 +327,7 @@ class FileView(Message):
 class FileList(Message):
     """The files of the caller that are not deleted, by id."""
 
-    files: tuple[FileView, ...]
+    files: Many[FileView]
 
 
 class OfCorpus(Message):
@@ -345,7 +345,7 @@ class CorpusView(Message):
     model: str
     scope: str
     title: str
-    content: tuple[str, ...]
+    content: Many[str]
     where: str
     binding: str
     declaration_sha256: Sha256

@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chancery.events.authority import Language, Mode, Standing
-from chancery.events.envelope import EventData, Id, Moment, Ordinal, Position, Sha256, Whole
+from chancery.events.envelope import EventData, Id, Many, Moment, Ordinal, Position, Sha256, Whole
 from chancery.events.index import ResourceKind
 
-Selection = Annotated[tuple[Id, ...], Field(max_length=500)]
+Selection = Annotated[Many[Id], Field(max_length=500)]
 """Ids of things that the caller selected; empty selects everything the caller may read."""
 
 
@@ -42,7 +42,7 @@ class Filters(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    authority: tuple[Standing, ...] = Field(default=(), max_length=3)
+    authority: Many[Standing] = Field(default=(), max_length=3)
     date_from: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
     date_to: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
 
@@ -136,11 +136,11 @@ class RunGathered(_OfLease):
     """
 
     TYPE: ClassVar[str] = "chancery.run.gathered.v1"
-    passages: tuple[GatheredPassage, ...] = Field(default=(), max_length=200)
-    measures: tuple[GatheredMeasure, ...] = Field(default=(), max_length=50)
+    passages: Many[GatheredPassage] = Field(default=(), max_length=200)
+    measures: Many[GatheredMeasure] = Field(default=(), max_length=50)
     index_position: Position
-    unconfirmed: tuple[Id, ...] = Field(default=(), max_length=1000)
-    term_counts: tuple[Whole, ...] = Field(default=(), max_length=200)
+    unconfirmed: Many[Id] = Field(default=(), max_length=1000)
+    term_counts: Many[Whole] = Field(default=(), max_length=200)
     passages_total: Whole = 0
 
 
@@ -183,7 +183,7 @@ class RunProposed(_OfLease):
 
     TYPE: ClassVar[str] = "chancery.run.proposed.v1"
     selector: str = Field(min_length=1, max_length=100)
-    selections: tuple[Proposed, ...] = Field(default=(), max_length=20)
+    selections: Many[Proposed] = Field(default=(), max_length=20)
 
 
 class ActivityRecorded(_OfLease):

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
-from chancery.events.envelope import Id, Sha256
+from chancery.events.envelope import Id, Many, Sha256
 from chancery.events.index import REASON_PATTERN
 from chancery.events.queries import IndexState
 from chancery.events.requests import Message
@@ -78,7 +78,7 @@ class SearchScope(Message):
     """Every revision that serves and that the caller may read, as of `checkpoint` of the log."""
 
     checkpoint: int = Field(ge=0)
-    revisions: tuple[SearchRevision, ...] = Field(max_length=REVISIONS_MAX)
+    revisions: Many[SearchRevision] = Field(max_length=REVISIONS_MAX)
 
 
 class SearchPin(Message):
@@ -100,7 +100,7 @@ class Search(Message):
     query: SearchQuery
     limit: int = Field(ge=1, le=HITS_MAX)
     index_sequence: int = Field(ge=0)
-    pins: tuple[SearchPin, ...] = Field(max_length=REVISIONS_MAX)
+    pins: Many[SearchPin] = Field(max_length=REVISIONS_MAX)
 
 
 class SearchHit(Message):
@@ -114,6 +114,6 @@ class SearchHit(Message):
 class SearchResult(Message):
     """The passages found, best first; `unconfirmed` are the keys that the index does not hold."""
 
-    hits: tuple[SearchHit, ...] = Field(max_length=HITS_MAX)
+    hits: Many[SearchHit] = Field(max_length=HITS_MAX)
     index_position: int = Field(ge=0)
-    unconfirmed: tuple[Id, ...] = Field(max_length=REVISIONS_MAX)
+    unconfirmed: Many[Id] = Field(max_length=REVISIONS_MAX)

@@ -17,7 +17,7 @@ from chancery.events.authority import (
 )
 from chancery.events.days import on_the_calendar
 from chancery.events.declarations import WrittenDeclaration
-from chancery.events.envelope import Id, Moment
+from chancery.events.envelope import Id, Many, Moment
 from chancery.events.index import ResourceKind
 from chancery.events.queries import QUERY_OFFSET_MAX, QUERY_ROWS_MAX
 from chancery.events.run import Bounds, Filters, Selection
@@ -96,7 +96,7 @@ class PolicyBody(Body):
     """The answer policy of a workspace."""
 
     policy_revision: str = Field(min_length=1, max_length=200)
-    modes: tuple[Mode, ...] = Field(default=("auto", "rag", "data"), min_length=1, max_length=4)
+    modes: Many[Mode] = Field(default=("auto", "rag", "data"), min_length=1, max_length=4)
     language: Language = "en"
 
 
@@ -148,7 +148,7 @@ class SqlBody(Body):
 class FiltersBody(Body):
     """What the documents of an answer have to be like; another filter is refused by its name."""
 
-    authority: tuple[Standing, ...] = Field(default=(), max_length=3)
+    authority: Many[Standing] = Field(default=(), max_length=3)
     date_from: Day | None = None
     date_to: Day | None = None
 

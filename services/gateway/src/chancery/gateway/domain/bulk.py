@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chancery.events.authority import Title, Visibility
 from chancery.events.commands_bulk import DOCUMENTS_MAX, BulkPublished
-from chancery.events.envelope import Id
+from chancery.events.envelope import Id, Many
 from chancery.events.queries import IndexState
 from chancery.gateway.domain.exact import Exact
 from chancery.kernel.errors import Rejected
@@ -55,7 +55,7 @@ class DocumentsBody(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    documents: Annotated[tuple[DocumentBody, ...], Field(min_length=1, max_length=DOCUMENTS_MAX)]
+    documents: Annotated[Many[DocumentBody], Field(min_length=1, max_length=DOCUMENTS_MAX)]
 
 
 class Refusal(BaseModel):

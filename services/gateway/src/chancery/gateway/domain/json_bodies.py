@@ -10,7 +10,14 @@ from chancery.kernel.errors import Corrupt, Rejected
 VALUES_MAX: Final = 80_000
 """How many names and values a body may have; the largest declaration of a dataset has 62,000.
 
-Each of them may be wrong, and whoever checks a body makes an error of each before one is told.
+All of them are looked at before anything is said of one.
+"""
+
+NAMES_MAX: Final = 1000
+"""How many names one object may have; the columns of a dataset, at most 500, are the most.
+
+Each of them may be wrong, and whoever checks an object makes an error of each before one is told.
+Of a list only the first wrong entry is (`Many`).
 """
 
 
@@ -36,18 +43,23 @@ def _storable(value: Json) -> bool:
     left = VALUES_MAX
     while pending:
         if len(pending) > left:
-            message = f"the body has more than {VALUES_MAX:,} names and values; send it in pieces"
-            raise Rejected(message, field="body", code="too_many_values")
+            raise _too_many(f"the body has more than {VALUES_MAX:,} names and values")
         left -= 1
         item = pending.pop()
         if isinstance(item, str):
             if "\x00" in item or not _encodable(item):
                 return False
         elif isinstance(item, dict):
+            if len(item) > NAMES_MAX:
+                raise _too_many(f"an object of the body has more than {NAMES_MAX:,} names")
             pending += [*item.keys(), *item.values()]
         elif isinstance(item, list):
             pending += item
     return True
+
+
+def _too_many(what: str) -> Rejected:
+    return Rejected(f"{what}; send it in pieces", field="body", code="too_many_values")
 
 
 def _encodable(text: str) -> bool:

@@ -10,7 +10,7 @@ from chancery.events import queries
 from chancery.events.authority import Title, Visibility
 from chancery.events.authority_knowledge import Label
 from chancery.events.commands_knowledge import Evidence, TagsOnce
-from chancery.events.envelope import Id, Sha256
+from chancery.events.envelope import Id, Many, Sha256
 from chancery.events.run import Bounds
 from chancery.evidence.corpora import CorpusDeclaration
 from chancery.evidence.corpus_text import declaration_of
@@ -49,7 +49,7 @@ class CorpusBody(Body):
     model: str
     scope: str
     title: str
-    content: tuple[str, ...]
+    content: Many[str]
     where: str
     binding: str = Field(alias="from")
 

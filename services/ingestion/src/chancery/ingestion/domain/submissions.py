@@ -230,7 +230,11 @@ def _check_sizes(data: Json) -> None:
         if len(inner) > ENTRIES_MAX:
             message = f"{place}: must have at most {ENTRIES_MAX:,} entries"
             raise InvalidSubmission(message, field=place)
-        pending += ((f"{place}.{name}"[:_FIELD_CHARACTERS_MAX], each) for name, each in inner)
+        pending += (
+            (f"{place}.{name}"[:_FIELD_CHARACTERS_MAX], each)
+            for name, each in inner
+            if isinstance(each, Mapping | list)
+        )
 
 
 def _numbered(value: Json) -> Sequence[tuple[int, Json]]:
