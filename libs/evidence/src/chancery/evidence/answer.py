@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field
 
 from chancery.events.authority import Language
-from chancery.events.envelope import Id
+from chancery.events.envelope import Id, Many
 from chancery.evidence.citations import (
     Citation,
     DocumentKind,
@@ -145,9 +145,9 @@ class Answer(Record):
     """What a caller is shown; a refusal is its explanation as `text` and nothing else."""
 
     text: str = Field(min_length=1)
-    statements: tuple[Statement, ...] = Field(default=(), max_length=STATEMENTS_MAX)
-    citations: tuple[Citation, ...] = Field(default=(), max_length=STATEMENTS_MAX)
-    cards: tuple[Card, ...] = Field(default=(), max_length=STATEMENTS_MAX)
+    statements: Many[Statement] = Field(default=(), max_length=STATEMENTS_MAX)
+    citations: Many[Citation] = Field(default=(), max_length=STATEMENTS_MAX)
+    cards: Many[Card] = Field(default=(), max_length=STATEMENTS_MAX)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from chancery.events.envelope import Id, Sha256
+from chancery.events.envelope import Id, Many, Sha256
 from chancery.evidence.answer import (
     STATEMENTS_MAX,
     Answer,
@@ -72,8 +72,8 @@ class RowsRead(Record):
     """
 
     table: Id
-    columns: tuple[tuple[str, str], ...]
-    rows: tuple[tuple[str | None, ...], ...] = Field(repr=False)
+    columns: Many[tuple[str, str]]
+    rows: Many[Many[str | None]] = Field(repr=False)
 
     @model_validator(mode="after")
     def _rows_have_the_columns(self) -> Self:
@@ -123,15 +123,15 @@ class Bundle(Record):
     signature: Signature
     salts: Salts
     text: str = Field(min_length=1)
-    statements: tuple[Statement, ...] = Field(max_length=STATEMENTS_MAX)
-    citations: tuple[Citation, ...] = Field(max_length=STATEMENTS_MAX)
-    cards: tuple[Card, ...] = Field(max_length=STATEMENTS_MAX)
-    manifests: tuple[Manifest, ...] = Field(max_length=STATEMENTS_MAX)
-    item_manifests: tuple[KnowledgeManifest, ...] = Field(
+    statements: Many[Statement] = Field(max_length=STATEMENTS_MAX)
+    citations: Many[Citation] = Field(max_length=STATEMENTS_MAX)
+    cards: Many[Card] = Field(max_length=STATEMENTS_MAX)
+    manifests: Many[Manifest] = Field(max_length=STATEMENTS_MAX)
+    item_manifests: Many[KnowledgeManifest] = Field(
         default=(), max_length=STATEMENTS_MAX, exclude_if=lambda manifests: not manifests
     )
-    parts: tuple[CitedPart, ...] = Field(max_length=STATEMENTS_MAX)
-    results: tuple[ResultProof, ...] = Field(max_length=STATEMENTS_MAX)
+    parts: Many[CitedPart] = Field(max_length=STATEMENTS_MAX)
+    results: Many[ResultProof] = Field(max_length=STATEMENTS_MAX)
     cut_payload: str | None = Field(pattern=r"^([0-9a-f]{2})+$")
 
     def to_bytes(self) -> bytes:

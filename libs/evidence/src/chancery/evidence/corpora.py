@@ -14,7 +14,7 @@ from pydantic import Field
 
 from chancery.events.authority import Standing
 from chancery.events.authority_knowledge import declaration_hash
-from chancery.events.envelope import Id
+from chancery.events.envelope import Id, Many
 from chancery.evidence.record import Record
 from chancery.kernel.errors import Rejected
 
@@ -123,7 +123,7 @@ class CorpusDeclaration(Record):
     model: str = Field(min_length=1, max_length=64)
     scope: str = Field(min_length=1, max_length=200)
     title: str = Field(min_length=1, max_length=64)
-    content: tuple[str, ...] = Field(min_length=1, max_length=CONTENT_MAX)
+    content: Many[str] = Field(min_length=1, max_length=CONTENT_MAX)
     where: str = Field(min_length=1, max_length=200)
     binding: str = Field(min_length=1, max_length=200)
 

@@ -19,7 +19,7 @@ from chancery.events.authority_knowledge import (
     EvidenceRoot,
     evidence_hash,
 )
-from chancery.events.envelope import Id, Moment, Sha256
+from chancery.events.envelope import Id, Many, Moment, Sha256
 from chancery.evidence.manifest import AlteredText, Manifest, build_manifest, check_text
 from chancery.evidence.parts import Part
 from chancery.evidence.record import Record
@@ -65,7 +65,7 @@ class VersionPin(Record):
     operation_id: Id
     content_sha256: Sha256
     evidence_sha256: Sha256
-    roots: tuple[RootReference, ...] = Field(max_length=EVIDENCE_MAX)
+    roots: Many[RootReference] = Field(max_length=EVIDENCE_MAX)
 
     @model_validator(mode="after")
     def _roots_have_their_hash(self) -> Self:
@@ -87,14 +87,14 @@ class KnowledgeManifest(Record):
     title: Line
     kind: Id
     domain: Id
-    tags: tuple[Id, ...] = Field(default=(), max_length=TAGS_MAX)
+    tags: Many[Id] = Field(default=(), max_length=TAGS_MAX)
     author: Id
     committed_at: Moment
     extractor: str = Field(min_length=1, max_length=100)
     body_sha256: Sha256
     body_bytes: int = Field(ge=1, le=ITEM_BYTES_MAX)
     length: int = Field(ge=1)
-    parts: tuple[Part, ...] = Field(min_length=1)
+    parts: Many[Part] = Field(min_length=1)
     read_context: ReadContext | None = Field(default=None, exclude_if=lambda each: each is None)
 
     @model_validator(mode="after")
@@ -126,7 +126,7 @@ class VersionWords(Record):
     title: Line
     kind: Id
     domain: Id
-    tags: tuple[Id, ...] = Field(default=(), max_length=TAGS_MAX)
+    tags: Many[Id] = Field(default=(), max_length=TAGS_MAX)
     author: Id
     committed_at: Moment
 

@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from chancery.events.envelope import Many
 from chancery.kernel.errors import Corrupt
 
 LAYOUT_BYTES_MAX: Final = 96 * 1024 * 1024
@@ -43,22 +44,22 @@ class PageLayout(_Layout):
 
     box: tuple[int, int, int, int]
     rotation: int = Field(ge=0, lt=360)
-    lines: tuple[Line, ...]
+    lines: Many[Line]
 
 
 class SheetLayout(_Layout):
     """A sheet's name and its filled cells, in the order of the text."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: Many[Cell]
 
 
 class Layout(_Layout):
     """The pages or the sheets of one canonical text."""
 
     format: Literal["chancery.layout/1"] = "chancery.layout/1"
-    pages: tuple[PageLayout, ...] = ()
-    sheets: tuple[SheetLayout, ...] = ()
+    pages: Many[PageLayout] = ()
+    sheets: Many[SheetLayout] = ()
 
     def to_bytes(self) -> bytes:
         """Return the bytes that are stored and hashed."""

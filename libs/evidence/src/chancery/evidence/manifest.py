@@ -7,7 +7,7 @@ from typing import Final, Literal, Self
 from pydantic import Field, model_validator
 
 from chancery.events.authority import Aggregate
-from chancery.events.envelope import Id, Sha256
+from chancery.events.envelope import Id, Many, Sha256
 from chancery.evidence.layout import Offset, page_of
 from chancery.evidence.parts import PART_CHARACTERS, Part, part_id, split_parts
 from chancery.evidence.record import Record
@@ -42,8 +42,8 @@ class Manifest(Record):
     extraction_sha256: Sha256
     extractor: str = Field(min_length=1, max_length=100)
     length: int = Field(ge=0)
-    parts: tuple[Part, ...]
-    pages: tuple[Offset, ...] = Field(
+    parts: Many[Part]
+    pages: Many[Offset] = Field(
         default=(), max_length=PAGES_MAX, exclude_if=lambda pages: not pages
     )
     layout_sha256: Sha256 | None = Field(default=None, exclude_if=lambda sha256: sha256 is None)
@@ -92,7 +92,7 @@ class MeasureCard(Record):
 
     name: str = Field(min_length=1, max_length=64)
     description: str = Field(default="", max_length=500)
-    synonyms: tuple[str, ...] = Field(default=(), max_length=20)
+    synonyms: Many[str] = Field(default=(), max_length=20)
     label: str = Field(min_length=1, max_length=4000)
     sql: str = Field(min_length=1, max_length=8192)
     aggregate: Aggregate
@@ -112,8 +112,8 @@ class DatasetManifest(Record):
     extraction_sha256: Sha256
     extractor: str = Field(min_length=1, max_length=100)
     rows: int = Field(ge=0)
-    columns: tuple[tuple[str, str], ...] = Field(max_length=COLUMNS_MAX)
-    cards: tuple[MeasureCard, ...] = Field(default=(), max_length=50)
+    columns: Many[tuple[str, str]] = Field(max_length=COLUMNS_MAX)
+    cards: Many[MeasureCard] = Field(default=(), max_length=50)
 
     @property
     def sha256(self) -> str:

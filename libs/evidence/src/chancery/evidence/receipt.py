@@ -15,7 +15,7 @@ from typing import Final, Literal, Self, TypeAlias, TypeVar
 from pydantic import Field, model_validator
 
 from chancery.events.authority import AggregateKind, Language, Mode
-from chancery.events.envelope import Id, Moment, Position, Sha256
+from chancery.events.envelope import Id, Many, Moment, Position, Sha256
 from chancery.events.release import Outcome
 from chancery.evidence.answer import STATEMENTS_MAX, Answer, EncodedAnswer, encode_answer
 from chancery.evidence.coverage import CoverageReport
@@ -118,17 +118,17 @@ class ReceiptCore(RunRecord):
     status: Literal["sealed", "refused"]
     outcome: Outcome | None
     template_version: str = Field(min_length=1, max_length=20)
-    fact_ids: tuple[Id, ...] = Field(max_length=STATEMENTS_MAX)
-    sources: tuple[SourceReference, ...] = Field(max_length=SOURCES_MAX)
-    items: tuple[ItemReference, ...] = Field(
+    fact_ids: Many[Id] = Field(max_length=STATEMENTS_MAX)
+    sources: Many[SourceReference] = Field(max_length=SOURCES_MAX)
+    items: Many[ItemReference] = Field(
         default=(), max_length=SOURCES_MAX, exclude_if=lambda items: not items
     )
-    files: tuple[FileReference, ...] = Field(
+    files: Many[FileReference] = Field(
         default=(), max_length=SOURCES_MAX, exclude_if=lambda files: not files
     )
     corpus: CorpusReference | None = Field(default=None, exclude_if=lambda each: each is None)
-    results: tuple[ResultReference, ...] = Field(max_length=STATEMENTS_MAX)
-    values: tuple[ValueReference, ...] = Field(max_length=STATEMENTS_MAX)
+    results: Many[ResultReference] = Field(max_length=STATEMENTS_MAX)
+    values: Many[ValueReference] = Field(max_length=STATEMENTS_MAX)
     statement_count: int = Field(ge=0, le=STATEMENTS_MAX)
     citation_count: int = Field(ge=0, le=STATEMENTS_MAX)
     card_count: int = Field(ge=0, le=STATEMENTS_MAX)
@@ -200,7 +200,7 @@ class Receipt(Record):
     core: ReceiptCore
     decided_at: Moment
     publication_sequence: Position
-    read_set: tuple[ReadEntry, ...] = Field(max_length=READ_SET_MAX)
+    read_set: Many[ReadEntry] = Field(max_length=READ_SET_MAX)
     cut: CutRecord | None
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from chancery.events.envelope import Many
 from chancery.evidence.record import Record
 from chancery.kernel.canonical import salted_hash
 
@@ -31,7 +32,7 @@ class Salts(Record):
     statements: Salt
     citations: Salt
     cards: Salt
-    results: tuple[ResultSalts, ...] = Field(default=(), max_length=20)
+    results: Many[ResultSalts] = Field(default=(), max_length=20)
 
 
 def derive_salts(seed: bytes, results: int) -> Salts:

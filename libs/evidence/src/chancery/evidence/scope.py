@@ -7,7 +7,7 @@ from typing import Final, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from chancery.events.authority import Title
-from chancery.events.envelope import Id, Sha256
+from chancery.events.envelope import Id, Many, Sha256
 from chancery.events.index import REASON_PATTERN, ResourceKind
 from chancery.events.queries import IndexState
 from chancery.evidence.knowledge import VersionPin
@@ -16,7 +16,7 @@ from chancery.kernel.canonical import sha256_hex
 
 SCOPE_ENTRIES_MAX: Final = 1000
 
-RowFilters: TypeAlias = "tuple[tuple[str, tuple[str | int | bool, ...]], ...]"
+RowFilters: TypeAlias = Many[tuple[str, Many[str | int | bool]]]
 """Column and allowed values; a row shows when every filter allows it."""
 
 
@@ -49,9 +49,9 @@ class ScopeEntry(Record):
     reason: str | None = Field(
         default=None, pattern=REASON_PATTERN, exclude_if=lambda reason: reason is None
     )
-    hidden_columns: tuple[str, ...] = ()
+    hidden_columns: Many[str] = ()
     row_filters: RowFilters = ()
-    hidden_measures: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    hidden_measures: Many[str] = Field(default=(), exclude_if=_is_empty)
     pin: VersionPin | None = Field(default=None, exclude_if=lambda pin: pin is None)
 
     @model_validator(mode="after")
@@ -66,7 +66,7 @@ class Scope(Record):
     """Every revision that the run may use, by kind and key, each once."""
 
     format: Literal["chancery.scope/1"] = "chancery.scope/1"
-    entries: tuple[ScopeEntry, ...] = Field(max_length=SCOPE_ENTRIES_MAX)
+    entries: Many[ScopeEntry] = Field(max_length=SCOPE_ENTRIES_MAX)
 
     @model_validator(mode="after")
     def _entries_are_distinct(self) -> Self:
