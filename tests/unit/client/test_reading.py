@@ -61,10 +61,12 @@ def test_what_has_no_size_of_its_own_is_read_no_further_either(tmp_path: Path) -
     ends = os.open(pipe, os.O_RDWR)
     try:
         os.write(ends, b"a" * 101)
-        with pytest.raises(TooLarge):
-            read_file(pipe, bytes_max=100)
+        with pytest.raises(TooLarge) as refused:
+            read_file(pipe, bytes_max=99)
     finally:
         os.close(ends)
+    # Nobody has counted what else there is.
+    assert refused.value.detail == "the file has more than 99 bytes, which are the most"
 
 
 def test_standard_input_that_does_not_end_is_read_no_further(

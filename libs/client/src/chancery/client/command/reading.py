@@ -24,8 +24,11 @@ def read_file(path: Path, *, bytes_max: int) -> bytes:
         size = os.fstat(file.fileno()).st_size
         # What has no size of its own, or grows, tells that it is too long by its bytes.
         data = b"" if size > bytes_max else file.read(bytes_max + 1)
-    if size > bytes_max or len(data) > bytes_max:
-        message = f"the file has {max(size, len(data)):,} bytes, the most are {bytes_max:,}"
+    if size > bytes_max:
+        message = f"the file has {size:,} bytes, the most are {bytes_max:,}"
+        raise TooLarge(message, field="content")
+    if len(data) > bytes_max:
+        message = f"the file has more than {bytes_max:,} bytes, which are the most"
         raise TooLarge(message, field="content")
     return data
 
