@@ -12,13 +12,22 @@ from chancery.runtime.process import DONE, run
 
 
 @pytest.fixture(autouse=True)
-def switched_off() -> Generator[None]:
-    """Begin as a process that is still loading."""
+def switched_off(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """Begin as a process that is still loading; what is alive in a test need not stay for good."""
+    monkeypatch.setattr(gc, "freeze", lambda: None)
     thresholds = gc.get_threshold()
     gc.disable()
     yield
     gc.enable()
     gc.set_threshold(*thresholds)
+
+
+@pytest.fixture(autouse=True)
+def nothing_more_is_kept() -> Generator[None]:
+    """See that no test of these keeps for good what is alive in it."""
+    before = gc.get_freeze_count()
+    yield
+    assert gc.get_freeze_count() <= before
 
 
 def test_a_command_collects_garbage_while_it_works() -> None:

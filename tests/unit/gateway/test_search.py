@@ -105,7 +105,6 @@ async def test_a_hit_is_the_exact_text_at_its_code_points(world: World) -> None:
     assert "score" not in str(found)
 
 
-@pytest.mark.req("CL-1", "CL-2")
 async def test_what_is_selected_twice_is_searched_and_counted_once(world: World) -> None:
     world.owners.answers[SCOPE] = SearchScope(
         checkpoint=5, revisions=(await _revision(world, "p"),)
@@ -119,6 +118,7 @@ async def test_what_is_selected_twice_is_searched_and_counted_once(world: World)
     assert (scope.sources, scope.items, scope.files) == (("p", "q"), ("i",), ("f", "g"))
 
 
+@pytest.mark.req("CL-1", "CL-2")
 async def test_the_coverage_counts_what_was_not_searched(world: World) -> None:
     ready, lost = await _revision(world, "a"), await _revision(world, "b")
     pending = ready.model_copy(
