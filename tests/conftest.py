@@ -11,8 +11,12 @@ from xdist.scheduler import LoadFileScheduling
 pytest_plugins = ["chancery.testkit.plugin"]
 
 # A machine that is busy with other tests makes examples slowly; that says nothing of the code.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
+BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples each time, so that a verdict is of what changed and not of what was drawn.
+settings.register_profile("same", BUSY, derandomize=True)
+# Others each time: `pytest --hypothesis-profile exploring` looks for what the same ones miss.
+settings.register_profile("exploring", BUSY, max_examples=500, print_blob=True)
+settings.load_profile("same")
 
 TOGETHER = "tests/e2e/leaks"
 """A folder whose files share what takes longest to build: two workers would build it twice."""

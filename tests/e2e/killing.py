@@ -44,7 +44,7 @@ async def ask_while_killing(
         if number == count // 3:
             kill(system, service)
         asked.append(await ask_once(world, conversation, number))
-    await eventually(lambda: came_back(system, service), within_s=30)
+    await eventually(lambda: came_back(system, service), within_s=90)
     return asked
 
 
@@ -74,7 +74,10 @@ def came_back(system: System, service: str) -> bool:
     """Tell whether the supervisor said that it starts the service again, and it runs."""
     said = any(each.line.startswith(f"{service} ended") for each in system.told())
     process = system.child(service)
-    return said and process is not None and process.status() != psutil.STATUS_ZOMBIE
+    try:
+        return said and process is not None and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def assert_each_ended_once(asked: list[Asked]) -> None:

@@ -54,6 +54,6 @@ async def _told(client: Client, principal: str, event_id: str) -> dict[str, Any]
         reply = await client.request(asked, b"", timeout=20)
         return json.loads(reply.data) if reply.data else None
 
-    told = await eventually(found, within_s=30)
+    told = await eventually(found, within_s=90)
     assert told is not None
     return told

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from chancery.client.http import Chancery, connect
 from chancery.testkit.waiting import wait_until
 
-READY_WITHIN_S = 90
-STOPPED_WITHIN_S = 60
+READY_WITHIN_S = 240
+STOPPED_WITHIN_S = 120
 COMMAND = (sys.executable, "-m", "chancery.client.command")
 
 
@@ -89,12 +89,14 @@ class System:
 
 
 @contextmanager
-def running(folder: Path, settings: Mapping[str, str] | None = None) -> Generator[System]:
-    """Start a system on `folder` and a free port; end it when the block ends."""
+def running(
+    folder: Path, settings: Mapping[str, str] | None = None, *, port: int = 0
+) -> Generator[System]:
+    """Start a system on `folder` and a free port, or `port`; end it when the block ends."""
     output = folder.with_name(f"{folder.name}.told")
     with output.open("wb") as told:
         supervisor = subprocess.Popen(
-            [*COMMAND, "up", "--data-dir", str(folder), "--port", "0", "--json"],
+            [*COMMAND, "up", "--data-dir", str(folder), "--port", str(port), "--json"],
             stdin=subprocess.DEVNULL,
             stdout=told,
             stderr=subprocess.STDOUT,
@@ -109,7 +111,7 @@ def running(folder: Path, settings: Mapping[str, str] | None = None) -> Generato
 
 
 def command(
-    arguments: Sequence[str], settings: Mapping[str, str] | None = None, *, timeout_s: float = 120
+    arguments: Sequence[str], settings: Mapping[str, str] | None = None, *, timeout_s: float = 300
 ) -> subprocess.CompletedProcess[str]:
     """Run the command to its end and return what it printed."""
     return subprocess.run(

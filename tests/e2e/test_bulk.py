@@ -107,9 +107,9 @@ async def test_a_run_that_is_cut_off_is_finished_by_the_next_one(
     # Without indexing nothing becomes ready, so that it cannot be done before it is cut off.
     with system.paused("indexing"):
         process = _publishing(system, world, tmp_path)
-        await eventually(has_begun, within_s=60)
+        await eventually(has_begun, within_s=120)
         process.send_signal(signal.SIGINT)
-        printed, _ = process.communicate(timeout=60)
+        printed, _ = process.communicate(timeout=120)
     summary = Output.model_validate_json(printed).summary
     code, finished = _publish(system, world, tmp_path)
 

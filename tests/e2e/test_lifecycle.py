@@ -14,7 +14,8 @@ import pytest
 
 from chancery.client.http import Ask
 from chancery.client.replies import SealedAnswer
-from chancery.testkit.waiting import wait_until
+from chancery.testkit.ports import kept_port
+from chancery.testkit.waiting import eventually, wait_until
 from tests.e2e.running import System, command, running
 from tests.e2e.world import make_world
 
@@ -43,7 +44,8 @@ async def test_a_second_start_resumes_with_everything_still_there(tmp_path: Path
             sealed = await world.reader.answer(await world.reader.wait(posted.run_id))
         children = first.children()
         code = first.stop()
-        survivors = [each for each in children if each.is_running()]
+        # Whoever comes after the parent of a process that ended may take a while to notice.
+        await eventually(lambda: not any(map(is_alive, children)))
 
     with running(folder) as second:
         async with second.operator() as operator:
@@ -54,7 +56,6 @@ async def test_a_second_start_resumes_with_everything_still_there(tmp_path: Path
 
     assert code == 0
     assert len(children) >= 8
-    assert survivors == []
     assert isinstance(sealed, SealedAnswer)
     assert again.run_id == posted.run_id
     assert replayed == sealed
@@ -92,9 +93,9 @@ def test_a_killed_supervisor_leaves_no_child_behind(tmp_path: Path) -> None:
     with running(tmp_path / "data") as system:
         children = system.children()
         system.supervisor.send_signal(signal.SIGKILL)
-        system.supervisor.wait(10)
+        system.supervisor.wait(30)
 
-        wait_until(lambda: not any(map(is_alive, children)), within_s=30)
+        wait_until(lambda: not any(map(is_alive, children)), within_s=60)
 
     assert len(children) >= 8
 
@@ -103,7 +104,8 @@ def test_the_operators_token_goes_to_the_system_that_runs_and_to_no_other_listen
     tmp_path: Path,
 ) -> None:
     listing = ["workspace", "list"]
-    with running(tmp_path / "data") as system:
+    own_port = kept_port()
+    with running(tmp_path / "data", port=own_port) as system:
         here = {"CHANCERY_DATA_DIR": str(system.folder)}
         home = command(listing, here)
         with socket.create_server(("127.0.0.1", 0)) as other:
@@ -112,10 +114,9 @@ def test_the_operators_token_goes_to_the_system_that_runs_and_to_no_other_listen
             assert_nobody_called(other)
         children = system.children()
         system.supervisor.send_signal(signal.SIGKILL)
-        system.supervisor.wait(10)
-        wait_until(lambda: not any(map(is_alive, children)), within_s=30)
-        port = int(system.url.rpartition(":")[2])
-        with socket.create_server(("127.0.0.1", port), reuse_port=False) as squatter:
+        system.supervisor.wait(30)
+        wait_until(lambda: not any(map(is_alive, children)), within_s=60)
+        with socket.create_server(("127.0.0.1", own_port), reuse_port=False) as squatter:
             stopped = command(listing, here)
             assert_nobody_called(squatter)
 

@@ -56,7 +56,7 @@ def test_a_poisoned_message_is_seen_retried_and_discarded(system: System) -> Non
         assert code == 0
         return [each["id"] for each in found["parked"]]
 
-    wait_until(lambda: name in listed(), within_s=20)
+    wait_until(lambda: name in listed(), within_s=90)
     shown = told(["parked", "show", name], system.folder)
     retried = told(["parked", "retry", name], system.folder)
     nothing = command(["parked", "discard", name, "--data-dir", str(system.folder)])
@@ -82,7 +82,7 @@ def test_a_poisoned_authority_event_is_seen_by_each_reader_and_never_discarded(
         _, found = told(["parked", "ls"], system.folder)
         return [each["id"] for each in found["parked"] if each["sequence"] == sequence]
 
-    wait_until(lambda: listed() == names, within_s=20)
+    wait_until(lambda: listed() == names, within_s=90)
     refusals = [
         told(["parked", "discard", name, "--reason", "in the way"], system.folder) for name in names
     ]

@@ -32,7 +32,7 @@ async def upload(client: Chancery) -> str:
         found = [(each["id"], each["state"]) for each in await files(client)]
         return (file_id, "ready") in found
 
-    await eventually(ready, within_s=20)
+    await eventually(ready, within_s=90)
     return file_id
 
 

@@ -62,7 +62,7 @@ async def test_a_rebuild_and_a_switch_under_load_fail_no_request(
         rebuilt = await told(system, "rebuild")
         switched = await told(system, "switch")
         count = len(ended)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while len(ended) < count + 3:
                 await ask_once(world, conversation, 0)
     status = await told(system, "status")

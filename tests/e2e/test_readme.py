@@ -31,7 +31,7 @@ def test_the_snippet_publishes_and_asks_in_fifteen_lines(system: System, tmp_pat
             capture_output=True,
             check=False,
             text=True,
-            timeout=60,
+            timeout=180,
             env=environment or _importer(system),
         )
         assert shown.returncode == 0, shown.stderr
@@ -67,7 +67,7 @@ def test_the_commands_of_a_page_work_as_they_stand(
         capture_output=True,
         check=False,
         text=True,
-        timeout=120,
+        timeout=360,
         cwd=tmp_path,
         env={**os.environ, **system.environment, "PATH": f"{beside}:{os.environ['PATH']}"},
     )
@@ -86,7 +86,7 @@ def test_a_reader_sees_what_the_example_of_a_policy_says(system: System, tmp_pat
         capture_output=True,
         check=False,
         text=True,
-        timeout=120,
+        timeout=360,
         cwd=tmp_path,
         env={**os.environ, **system.environment, "PATH": f"{beside}:{os.environ['PATH']}"},
     )

@@ -310,7 +310,7 @@ async def test_lost_bytes_come_back_by_a_refresh(system: System, world: World) -
 
     await reader.refresh("pumps", 1)
 
-    await eventually(lost.exists, within_s=20)
+    await eventually(lost.exists)
     assert FACT in await reader.text("pumps", 1)
     reconciled = await reader.reconcile("pumps")
     assert reconciled.state in {"ready", "pending"}

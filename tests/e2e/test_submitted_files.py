@@ -46,7 +46,7 @@ async def test_a_submitted_file_answers_its_sender_alone_until_it_deletes_it(
         told = await submitted(client, name, FileSubmitted.TYPE, data, binary=binary)
         assert told["type"] == IntakeAccepted.TYPE
         file_id = told["data"]["file_id"]
-        await eventually(lambda: ready(world.reader, file_id), within_s=20)
+        await eventually(lambda: ready(world.reader, file_id), within_s=90)
 
         handle, answer = await asked(world, world.reader, file_id)
         _, foreign = await asked(world, world.publisher, file_id)

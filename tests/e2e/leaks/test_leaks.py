@@ -94,7 +94,7 @@ async def test_what_is_foreign_takes_the_same_steps_as_what_is_not_there(
         every = all(counted[REQUEST_SPAN] == 1 for counted in found.values())
         return every and not differing()
 
-    await eventually(complete, within_s=10)
+    await eventually(complete, within_s=120)
     assert differing() == []
     assert {counted[REQUEST_SPAN] for counted in steps.values()} == {1}
     # An owner was asked about nearly all of it, so that there are steps to compare.

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from chancery.kernel.errors import ChanceryError, Corrupt, Rejected, Unavailable
@@ -24,7 +25,7 @@ from chancery.tabular.process import WorkerProcess
 from chancery.tabular.schema import ColumnDeclaration, TableSchema
 from chancery.tabular.snapshot import Snapshot, convert_csv
 from chancery.tabular.values import display
-from chancery.testkit.waiting import WITHIN_S
+from chancery.testkit.waiting import WITHIN_S, eventually
 
 CSV = b"""id,region,amount,cost,weight,day,moment
 1,north,1250,7.50,0.5,2024-01-31,2024-01-31T10:00:00Z
@@ -360,8 +361,7 @@ async def test_leaving_the_pool_ends_the_waiting_process(orders: Table) -> None:
         await pool.query("select 1", [orders])
         spare = pool.spare_pid
     assert spare is not None
-    with pytest.raises(ProcessLookupError):
-        os.kill(spare, 0)
+    assert await eventually(lambda: not psutil.pid_exists(spare))
 
 
 async def test_a_template_that_dies_is_replaced(orders: Table) -> None:
@@ -376,7 +376,7 @@ async def test_a_template_that_dies_is_replaced(orders: Table) -> None:
 async def test_sixteen_queries_at_once_are_answered(pool: WorkerPool, orders: Table) -> None:
     asked = [f"select sum(amount) + {n} from orders" for n in range(16)]
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         answers = await asyncio.gather(*(pool.query(sql, [orders]) for sql in asked))
 
     assert [each.rows[0][0] for each in answers] == [str(4000 + n) for n in range(16)]

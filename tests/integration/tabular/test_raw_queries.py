@@ -340,13 +340,13 @@ async def test_heavy_statements_of_one_principal_let_those_of_another_through(
 
 async def test_a_statement_that_nobody_waits_for_any_more_is_ended(stage: Stage) -> None:
     async with WorkerPool(Limits(query_s=60.0), concurrency=1) as pool:
-        short = stage.over(Questions(stage.questions.reading, pool, answer_s=0.5))
-        await eventually(lambda: pool.spare_pid is not None, 10)
+        short = stage.over(Questions(stage.questions.reading, pool, answer_s=2.0))
+        await eventually(lambda: pool.spare_pid is not None)
         pid = pool.spare_pid
         assert pid is not None
 
         refused = await short.run(SLOW)
-        await eventually(lambda: not psutil.pid_exists(pid), 10)
+        await eventually(lambda: not psutil.pid_exists(pid))
         after = await stage.over(Questions(stage.questions.reading, pool)).run(QUICK)
 
     assert refused["code"] == "sql_busy"
