@@ -225,3 +225,26 @@ def test_text_without_any_border_is_still_cut_and_covered() -> None:
 
     assert [len(passages(text, part)) for part in manifest.parts] == [5, 1]
     assert found(text) == []
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["x", "Ab", "A sentence.", "7 of 9", "", "- item", "# Head", "| a | b |", "word " * 12]
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_a_blank_before_its_first_letter_does_not_change_what_a_line_belongs_to(
+    lines: list[str],
+) -> None:
+    """A line that begins with a letter is told apart by less; the other way finds the same."""
+    plain = "\n".join(lines)
+    moved = "\n".join(f" {line}" if line[:1].isalpha() else line for line in lines)
+
+    def found(text: str) -> list[list[list[str]]]:
+        blocks = sentences_by_block(text, 0, len(text))
+        return [[text[low:high].split() for low, high in block] for block in blocks]
+
+    assert found(plain) == found(moved)

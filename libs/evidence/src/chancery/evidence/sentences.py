@@ -169,32 +169,40 @@ def _is_quotable(text: str, start: int, end: int) -> bool:
 
 def _blocks(text: str, start: int, end: int) -> Iterator[_Block]:
     """Yield runs of lines that belong together, without the marker that leads them."""
-    lines = list(_lines(text, start, end))
-    rows = _rows([text[low:high] for low, high in lines])
-    block: _Block | None = None
-    before = ""
-    for number, (low, high) in enumerate(lines):
-        line, is_row = text[low:high], number in rows
-        if block is not None and (is_row or _breaks(before, line)):
-            yield block
-            block = None
+    spans = list(_lines(text, start, end))
+    lines = [text[low:high] for low, high in spans]
+    rows = _rows(lines)
+    begun: int | None = None
+    stop, before = start, ""
+    for number, ((low, high), line) in enumerate(zip(spans, lines, strict=True)):
+        # Most lines begin with a letter, which no marker and no rule does.
+        is_row, is_plain = number in rows, line[0].isalpha()
+        if begun is not None and (is_row or _breaks(before, line, is_plain=is_plain)):
+            yield _Block(begun, stop)
+            begun = None
         before = line
-        if _is_empty(line):
+        if not is_plain and _is_empty(line):
             continue
-        lead = None if is_row else _LEAD.match(line)
-        opening = low + (lead.end() if lead else 0)
-        block = _Block(opening if block is None else block.start, high, is_row)
-        if is_row or _HEADING.match(line):
-            yield block
-            block = None
-    if block is not None:
-        yield block
+        if is_row:
+            yield _Block(low, high, is_row=True)
+            continue
+        if begun is None:
+            lead = None if is_plain else _LEAD.match(line)
+            begun = low + (lead.end() if lead else 0)
+        stop = high
+        if not is_plain and _HEADING.match(line):
+            yield _Block(begun, stop)
+            begun = None
+    if begun is not None:
+        yield _Block(begun, stop)
 
 
 def _rows(lines: Sequence[str]) -> frozenset[int]:
     """Return the numbers of table rows: lines with a leading bar, tabbed lines beside others."""
-    found = {number for number, line in enumerate(lines) if line.lstrip(" \t").startswith("|")}
-    celled = [number for number, line in enumerate(lines) if "\t" in line.strip()]
+    barred = [number for number, line in enumerate(lines) if "|" in line]
+    found = {number for number in barred if lines[number].lstrip(" \t").startswith("|")}
+    tabbed = [number for number, line in enumerate(lines) if "\t" in line]
+    celled = [number for number in tabbed if "\t" in lines[number].strip()]
     for _, group in groupby(enumerate(celled), key=lambda pair: pair[1] - pair[0]):
         run = [number for _, number in group]
         if len(run) > 1:
@@ -203,24 +211,25 @@ def _rows(lines: Sequence[str]) -> frozenset[int]:
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[Span]:
-    position = start
-    while position < end:
-        found = _LINE.match(text, position, end)
-        stop = found.end() if found and found.end() > position else end
-        yield position, stop
-        position = stop
+    found = (line.span() for line in _LINE.finditer(text, start, end))
+    return (span for span in found if span[0] < span[1])
 
 
 def _is_empty(line: str) -> bool:
     return not line.strip() or _RULE.fullmatch(line.rstrip("\r\n")) is not None
 
 
-def _breaks(before: str, line: str) -> bool:
-    """Tell whether `line` begins a new block after the line `before` of the current one."""
-    if _is_empty(line) or _LEAD.match(line):
+def _breaks(before: str, line: str, *, is_plain: bool) -> bool:
+    """Tell whether `line` begins a new block after the line `before` of the current one.
+
+    `is_plain`: it begins with a letter.
+    """
+    if not is_plain and (_is_empty(line) or _LEAD.match(line)):
         return True
-    opening = line.lstrip()[:1]
-    return len(before.strip()) < _SHORT_LINE and (opening.isupper() or opening.isdigit())
+    opening = line[0] if is_plain else line.lstrip()[:1]
+    if not (opening.isupper() or opening.isdigit()):
+        return False
+    return len(before) < _SHORT_LINE or len(before.strip()) < _SHORT_LINE
 
 
 def _units(text: str, block: _Block, *, lower: bool) -> Iterator[Span]:
