@@ -1,7 +1,8 @@
 """Which failures pass, and when what failed so is tried again by itself: a few times, ever later.
 
 How long a table takes, how much memory it needs and whether its process lives hang on the machine,
-too; whether its bytes are there, on the store. Any other failure is of the content and stays.
+too; whether its bytes are there undamaged, on the store. Any other failure is of the content and
+stays.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final
 
 from chancery.indexing.domain.history import ResourceRef
 
-PASSING: Final = frozenset({"sql_timeout", "sql_resources", "blob_not_found"})
+PASSING: Final = frozenset({"sql_timeout", "sql_resources", "blob_not_found", "blob_corrupt"})
 """Why a snapshot may fail once and not again."""
 
 ATTEMPTS_MAX: Final = 4

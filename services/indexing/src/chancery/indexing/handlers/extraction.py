@@ -88,13 +88,16 @@ class Extraction:
         return ref.kind in {"source", "file"} and bare(publication.media_type) in PARSED_TYPES
 
     async def lack(self, form: Form) -> Lack | None:
-        """Return what of a canonical form is not in the blob store: it, its layout, or nothing."""
+        """Return what of a canonical form is not in the blob store: it, its layout, or nothing.
+
+        All of it is read: what is there damaged is not there, and would be found by no search.
+        """
         tenant, extracted = form.ref.tenant, form.extracted
         for each in (extracted.extraction_sha256, extracted.manifest_sha256):
-            if not await self.blobs.exists(tenant, each):
+            if not await self.blobs.is_intact(tenant, each):
                 return "form"
         layout_sha256 = await self._layout(form)
-        if layout_sha256 is None or await self.blobs.exists(tenant, layout_sha256):
+        if layout_sha256 is None or await self.blobs.is_intact(tenant, layout_sha256):
             return None
         return "layout"
 
@@ -181,7 +184,7 @@ class Extraction:
     ) -> _Rows | None:
         """Return the Parquet of an earlier declaration when only the measures are other ones.
 
-        Whatever is wrong with its manifest, the file itself can be converted again.
+        Whatever is wrong with it or its manifest, the file itself can be converted again.
         """
         known = revision.outcome
         if known is None or not isinstance(known.result, Extracted):
@@ -194,6 +197,8 @@ class Extraction:
             )
             manifest = DatasetManifest.from_bytes(data)
         except (Rejected, Corrupt):
+            return None
+        if not await self.blobs.is_intact(ref.tenant, manifest.extraction_sha256):
             return None
         columns = tuple(column_of(name, type_) for name, type_ in manifest.columns)
         return _Rows(manifest.extraction_sha256, columns, manifest.rows)

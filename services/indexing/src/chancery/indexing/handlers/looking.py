@@ -40,11 +40,12 @@ async def look(
     revisions: Iterable[Revision],
     tries: Tries | None = None,
 ) -> Looked:
-    """Extract what has no form in force; of what has one, see that it is there.
+    """Extract what has no form in force; of what has one, see that it is there undamaged.
 
-    A form that is gone is made again, with `tries` only when that is due. It is found when the same
-    bytes came out: they have the hashes that the log names, and other ones would not be what was
-    pinned. A layout that is gone is put back in the same way; without it the text still serves.
+    A form that is gone or damaged is made again, with `tries` only when that is due. It is found
+    when the same bytes came out: they have the hashes that the log names, and other ones would not
+    be what was pinned. A layout that is gone is put back in the same way; without it the text still
+    serves.
 
     Raises:
         Unavailable: when blobs or workers are away; try again later.

@@ -1,8 +1,9 @@
 """Indexing again what somebody asks for: recorded at once, carried out in the background.
 
-A refresh never takes away what is there: a revision whose canonical form is in the blob store is
-announced again as it is; only what failed, or whose bytes are gone, is extracted once more. Where
-they cannot be made again it is unavailable until they are back (see `recovering`). As with every
+A refresh never takes away what is there: a revision whose canonical form is in the blob store,
+undamaged, is announced again as it is, since the search index may have met it damaged and have left
+it out; only what failed, or whose bytes are gone or damaged, is extracted once more. Where they
+cannot be made again it is unavailable until they are back (see `recovering`). As with every
 announcement the log is read to its end first, so that nothing withdrawn comes back.
 """
 
@@ -15,7 +16,7 @@ from typing import TypeVar
 from chancery.events.index_requests import ReconcileSource, RefreshRevision, WorkAccepted
 from chancery.events.requests import Message, Request
 from chancery.indexing.domain.history import ResourceRef
-from chancery.indexing.domain.standing import Revision, form_in_force
+from chancery.indexing.domain.standing import Failed, Revision, form_in_force
 from chancery.indexing.domain.wishes import WHOLE, Wish
 from chancery.indexing.handlers.extraction import Extraction
 from chancery.indexing.handlers.grouping import Announcements
@@ -26,6 +27,7 @@ from chancery.indexing.handlers.turns import Turns
 from chancery.indexing.ports import Wishes
 from chancery.kernel.errors import Corrupt
 from chancery.kernel.ids import derived_id
+from chancery.store.blobs import BlobCorrupt, BlobNotFound
 
 BodyT = TypeVar("BodyT", bound=Message)
 
@@ -91,16 +93,28 @@ class Refreshing:
         cause = Cause(wish.request_id, None, None)
         progress = await self.announcements.announce(Asking(wish.ref, cause, {}))
         looked = await look(self.extraction, wish.ref, progress.history, _wanted(wish, progress))
-        renewed = {} if wish.revision == WHOLE else {wish.revision: wish.request_id}
+        number = progress.history.serving if wish.revision == WHOLE else wish.revision
+        renewed = {} if number is None else {number: wish.request_id}
         asking = Asking(wish.ref, cause, looked.outcomes, renewed, looked.verdicts)
         await self.announcements.announce(asking)
 
 
 def _wanted(wish: Wish, progress: Progress) -> tuple[Revision, ...]:
-    """Return what is looked at: the one that serves, of the whole also what was never extracted."""
+    """Return what is looked at: the one that serves, of the whole also what was never extracted.
+
+    A failure that its own content explains is not looked into again with the whole.
+    """
     history, serving = progress.history, progress.history.serving
     serves = progress.revisions.get(serving) if serving is not None else None
     if wish.revision != WHOLE:
         return (serves,) if serves is not None and wish.revision == serving else ()
-    has_form = serves is not None and form_in_force(wish.ref, history, serves) is not None
-    return (*progress.unextracted, *((serves,) if serves is not None and has_form else ()))
+    if serves is None or serves in progress.unextracted:
+        return progress.unextracted
+    has_form = form_in_force(wish.ref, history, serves) is not None
+    return (*progress.unextracted, *((serves,) if has_form or _lacked_bytes(serves) else ()))
+
+
+def _lacked_bytes(revision: Revision) -> bool:
+    """Tell whether a revision failed since its published bytes were not there, or damaged."""
+    result = None if revision.outcome is None else revision.outcome.result
+    return isinstance(result, Failed) and result.reason in {BlobNotFound.code, BlobCorrupt.code}
