@@ -16,6 +16,7 @@ from chancery.runtime.health import Application
 
 BACKLOG: Final = 512
 CLOSE_TIMEOUT_S: Final = 5
+CLOSING_POLL_S: Final = 0.01
 
 
 class PortInUse(Unavailable):
@@ -25,12 +26,52 @@ class PortInUse(Unavailable):
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to the service."""
+    """Leaves signals to the service, and ends when it is told to.
+
+    Uvicorn's own looks ten times a second whether it is to end, and closes for at least as long.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        """Prepare; `serve` runs until `leave`."""
+        super().__init__(config)
+        self._left = asyncio.Event()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         """Capture nothing."""
         yield
+
+    def leave(self) -> None:
+        """Take no further connection and end."""
+        self.should_exit = True
+        self._left.set()
+
+    async def main_loop(self) -> None:
+        """Wait for `leave`: what a tick does is the same each time without dates and limits."""
+        await self.on_tick(0)
+        await self._left.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, and let open requests finish within their time."""
+        for closing in (*self.servers, *(sockets or ())):
+            closing.close()
+        for connection in tuple(self.server_state.connections):
+            connection.shutdown()
+        try:
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                await self._finish()
+        except TimeoutError:
+            for task in tuple(self.server_state.tasks):
+                task.cancel()
+
+    async def _finish(self) -> None:
+        state, is_busy = self.server_state, True
+        while is_busy:
+            # What was accepted a moment ago gets to be a connection meanwhile.
+            await asyncio.sleep(CLOSING_POLL_S)
+            is_busy = bool(state.connections or state.tasks)
+        for server in self.servers:
+            await server.wait_closed()
 
 
 @asynccontextmanager
@@ -70,7 +111,7 @@ async def serving(
                 yield chosen
             finally:
                 # A cancelled block must not cancel the server: open requests finish first.
-                server.should_exit = True
+                server.leave()
                 await ended.wait()
 
 

@@ -20,6 +20,7 @@ from chancery.bus import provision
 from chancery.bus.connection import (
     CONNECT_TIMEOUT_S,
     Connection,
+    close_client,
     connect,
     connection_options,
     translate_errors,
@@ -293,6 +294,7 @@ class Service:
             **options,
             reconnected_cb=count_reconnect,
             apply_types=False,
+            serializer=None,  # without it no model is built for each handler, which none would use
             logger=None,
             graceful_timeout=GRACE_S,
             js_options={"prefix": self.settings.nats_api_prefix},
@@ -306,6 +308,8 @@ class Service:
             yield broker
         finally:
             await _stop_broker(broker)
+            if self._bus is not None:
+                await close_client(self._bus.client)
 
     @contextmanager
     def _signals(self) -> Generator[None]:
