@@ -1,8 +1,9 @@
 -- Statements of the test fixtures: fresh databases, made from a migrated template.
 
 -- name: render_create_database
--- The statement that creates a database from a template.
-SELECT format('CREATE DATABASE %I TEMPLATE %I', $1::text, $2::text);
+-- The statement that creates a database from a template. Copying its files takes half the work of
+-- the default, which writes every page to the log as well.
+SELECT format('CREATE DATABASE %I TEMPLATE %I STRATEGY file_copy', $1::text, $2::text);
 
 -- name: render_drop_database
 -- The statement that removes a database, whoever is still connected.
