@@ -12,7 +12,7 @@ import pytest
 from chancery.client.http import Ask, Chancery
 from chancery.client.replies import SealedAnswer
 from chancery.client.workspace import Table
-from chancery.events.authority import ColumnPolicy
+from chancery.events.authority import ColumnPolicy, RowFilter
 from chancery.kernel.ids import random_id
 from chancery.testkit.servers import run_apart
 from tests.e2e.files import PARQUET_TYPE, parquet_of
@@ -358,3 +358,26 @@ async def _views(client: Chancery, world: World, question: str) -> list[str]:
     # What is only told of a stage may arrive beside its outcome, or too late to be told at all.
     frames = re.sub(r"id: ~\.\d+\n", "", told.pop()).split("\n\n")
     return [*told, *sorted(each for each in frames if "event: activity" not in each)]
+
+
+@pytest.mark.req("CR-27")
+async def test_a_publisher_is_told_which_columns_betray_hidden_rows_until_they_have_types(
+    world: World,
+) -> None:
+    filters = (RowFilter(roles=("reader",), column="region", allowed=("north",)),)
+    types = {"region": ColumnPolicy(type="text"), "cost": ColumnPolicy(type="decimal(18,4)")}
+    tables = {
+        "found": Table(title="F", row_filters=filters),
+        "typed": Table(title="T", row_filters=filters, columns=types),
+    }
+    for name, table in tables.items():
+        await world.desk.declare_dataset(name, table)
+        csv = b"region,cost\nnorth,10\nsouth,30.1234\n"
+        assert (await world.desk.publish_snapshot(name, csv)).state == "ready"
+    told = {name: (await world.desk.schema(name)).types_from_all_rows for name in tables}
+    seen = await world.reader.workspace(world.id).schema("found")
+    shown = await ask_sql(world.reader, world, "SELECT cost FROM found")
+
+    assert told == {"found": ("region", "cost"), "typed": ()}
+    assert seen.types_from_all_rows is None
+    assert "10.0000" in shown[1]

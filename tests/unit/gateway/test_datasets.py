@@ -249,3 +249,31 @@ async def test_a_part_that_is_left_out_is_told_apart_from_an_empty_one(
     assert isinstance(asked, commands.DeclareDataset)
     assert (asked.columns, asked.row_filters, asked.measures) == (columns, row_filters, None)
     assert asked.visibility is None
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize(
+    ("silent", "media_type", "told"),
+    [
+        (None, "text/csv", None),
+        ((), "text/csv", ["id", "Region", "amount"]),
+        (("region", "amount"), "text/csv", ["id"]),
+        (("region",), "application/vnd.apache.parquet", []),
+    ],
+)
+async def test_a_publisher_is_told_which_types_were_found_from_rows_that_a_filter_hides(
+    silent: tuple[str, ...] | None, media_type: str, told: list[str] | None
+) -> None:
+    world = World()
+    pinned = PINNED.model_copy(update={"silent_columns": silent, "media_type": media_type})
+    columns = (("id", "BIGINT"), ("Region", "VARCHAR"), ("amount", "DECIMAL(18,4)"))
+    world.owners.answers["query.release.authorise.v1"] = pinned
+    world.owners.answers["query.execution.schema.v1"] = queries.DatasetSchema(
+        dataset=pinned, columns=columns, rows=2
+    )
+
+    async with world.client() as client:
+        response = await client.get(f"{DATASET}/schema")
+
+    assert response.json()["types_from_all_rows"] == told
+    assert "silent" not in response.text

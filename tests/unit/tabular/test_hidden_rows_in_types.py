@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chancery.tabular.inference import goes_by_rows
 from chancery.tabular.schema import ColumnDeclaration
 from chancery.tabular.snapshot import convert_csv
 
@@ -40,3 +41,25 @@ def test_a_family_without_its_digits_still_goes_by_all_rows(hidden: bytes, decla
 
     assert told != amount(SEEN, amount=declared), "docs/sql.md says so; declare the digits"
     assert amount(SEEN + HIDDEN[2], amount="decimal(38,4)") == amount(SEEN, amount="decimal(38,4)")
+
+
+@pytest.mark.req("CR-27")
+@pytest.mark.parametrize(
+    ("declared", "goes_by"),
+    [
+        (None, True),
+        ("integer", True),
+        (" BIGINT ", True),
+        ("decimal", True),
+        ("no such type", True),
+        ("decimal(18,2)", False),
+        ("text", False),
+        ("double", False),
+        ("boolean", False),
+        ("date", False),
+        ("timestamp", False),
+        ("timestamptz", False),
+    ],
+)
+def test_which_declared_types_go_by_all_rows(declared: str | None, goes_by: bool) -> None:
+    assert goes_by_rows(declared) is goes_by

@@ -196,11 +196,14 @@ class DatasetSchema(Answered):
     """The columns of the serving snapshot that the caller may see: name and type.
 
     `statistics` follow the order of `columns`; None when they could not be computed in time.
+    `types_from_all_rows` are told to publishers: columns by which somebody whom a row filter
+    restricts can tell of hidden rows, until their types are declared.
     """
 
     columns: tuple[tuple[str, str], ...]
     rows: int
     statistics: tuple[ColumnSummary, ...] | None = None
+    types_from_all_rows: tuple[str, ...] | None = None
 
 
 class QueryColumn(Answered):

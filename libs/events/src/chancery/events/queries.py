@@ -78,6 +78,9 @@ class PinnedRevision(Message):
     reason: str | None = None
     field: str | None = None
     attempt: int | None = None
+    silent_columns: Many[str] | None = None
+    """The columns whose types tell of no row, for publishers; null where no row is hidden."""
+
     extraction_sha256: Sha256 | None = None
     manifest_sha256: Sha256 | None = None
     hidden_columns: Many[str] = ()

@@ -159,6 +159,18 @@ def parse_declaration(
     raise Rejected(detail, field=field, code="invalid_column_type")
 
 
+def goes_by_rows(declared_type: str | None) -> bool:
+    """Tell whether a column's type, and with it the form of its values, depends on all its rows.
+
+    Of what is declared, the width of whole numbers and the digits of a plain `decimal` do.
+    """
+    try:
+        wanted = parse_declaration(ColumnDeclaration(declared_type), field="type")
+    except Rejected:
+        return True
+    return wanted in {None, ("integer", None), ("decimal", None)}
+
+
 def _fits(text: str, family: str) -> bool:
     match family:
         case "integer":

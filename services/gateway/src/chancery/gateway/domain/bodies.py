@@ -258,12 +258,15 @@ class SchemaReply(BaseModel):
     """The columns of a snapshot that the caller may see, how many of its rows, and what they hold.
 
     `statistics` follow the order of `columns`; null when they could not be computed in time.
+    `types_from_all_rows` warns publishers: these columns can tell restricted readers of rows that a
+    row filter hides; declare their types. Null for others, and where no row filter is.
     """
 
     dataset: PinnedReply
     columns: tuple[tuple[str, str], ...]
     rows: int
     statistics: tuple[queries.ColumnSummary, ...] | None = None
+    types_from_all_rows: tuple[str, ...] | None = None
 
 
 class RectangleReply(BaseModel):

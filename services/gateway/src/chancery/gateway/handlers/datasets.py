@@ -17,6 +17,7 @@ from chancery.gateway.domain.bodies import (
     SnapshotReply,
     SqlBody,
 )
+from chancery.gateway.domain.column_types import types_from_all_rows
 from chancery.gateway.errors import SnapshotFailed, snapshot_failed
 from chancery.gateway.handlers.appending import append_table
 from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, RevisionNumber
@@ -132,6 +133,7 @@ async def read_schema(ws: PathId, dataset: PathId, here: Here) -> SchemaReply:
         columns=schema.columns,
         rows=schema.rows,
         statistics=schema.statistics,
+        types_from_all_rows=types_from_all_rows(pinned, [name for name, _ in schema.columns]),
     )
 
 

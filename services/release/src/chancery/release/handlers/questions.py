@@ -23,6 +23,7 @@ from chancery.events.queries import (
 )
 from chancery.events.requests import Request
 from chancery.release.domain.entries import Resource, knows_why
+from chancery.release.domain.silent_columns import silent_columns
 from chancery.release.domain.views import as_told, pinned_revision, resource_view
 from chancery.release.handlers.gate import Gate, Visitor, not_found, policy_in, require_member
 from chancery.release.handlers.reading import Reading, readable_versions
@@ -71,6 +72,8 @@ class Questions:
             entry = await self.reader.index_entry(request.caller.tenant, resource.ref, revision)
         view = _view_of(visitor, resource)
         pinned = pinned_revision(resource.ref, state, revision, entry=entry, view=view)
+        if isinstance(state, DatasetState) and knows_why(visitor.principal, state):
+            pinned = pinned.model_copy(update={"silent_columns": silent_columns(state)})
         return as_told(pinned, tells_why=knows_why(visitor.principal, state))
 
     async def _require_evidence(
