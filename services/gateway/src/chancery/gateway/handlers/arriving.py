@@ -1,15 +1,16 @@
-"""A body while it arrives: bounded in size and in time, and hashed on the way."""
+"""A body while it arrives: bounded in size and in time, hashed and verified on the way."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from starlette.types import Message, Receive
 
 from chancery.gateway.domain.digests import BodyDigest
+from chancery.gateway.domain.sent_digests import SentDigests
 from chancery.gateway.errors import SlowBody
 from chancery.kernel.errors import TooLarge
 
@@ -52,6 +53,7 @@ class Arrival:
     bytes_max: int
     pace: Pace
     digest: BodyDigest
+    sent: SentDigests = field(default_factory=SentDigests)
     received: int = 0
     is_whole: bool = False
     advice: str = ""
@@ -63,6 +65,8 @@ class Arrival:
         Raises:
             TooLarge: as soon as more has arrived than there may be.
             SlowBody: the caller is too slow.
+            Rejected: code `digest_mismatch` with the last piece of a body that is another one than
+                the caller says; whoever takes the pieces has to throw them away.
         """
         if self.is_whole:
             return await self.receive()
@@ -74,7 +78,10 @@ class Arrival:
         if self.received > self.bytes_max:
             raise too_large(self.bytes_max, self.advice)
         self.digest.add(piece)
+        self.sent.add(piece)
         self.is_whole = not message.get("more_body", False)
+        if self.is_whole:
+            self.sent.check()
         return message
 
     async def _next(self) -> Message:

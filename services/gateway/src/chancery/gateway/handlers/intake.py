@@ -25,6 +25,7 @@ from chancery.gateway.domain.calls import Call, caller_of, checked_key
 from chancery.gateway.domain.digests import BodyDigest
 from chancery.gateway.domain.json_bodies import check_json
 from chancery.gateway.domain.media import UnsupportedMediaType, essence
+from chancery.gateway.domain.sent_digests import FIELDS, SentDigest, SentDigests, sent_digests
 from chancery.gateway.errors import Internal
 from chancery.gateway.handlers.arriving import USUAL_PACE, Arrival, Pace, too_large
 from chancery.gateway.handlers.refusing import problem_response
@@ -84,7 +85,12 @@ class Intake:
                 limits = self._limits(scope, headers)
                 digest = BodyDigest(headers.get("content-type", ""), _query(scope))
                 arrival = Arrival(
-                    receive, limits.bytes_max, self.pace, digest, advice=limits.advice
+                    receive,
+                    limits.bytes_max,
+                    self.pace,
+                    digest,
+                    SentDigests(_stated(headers)),
+                    advice=limits.advice,
                 )
                 call = _call(scope, caller, key, digest.sha256())
                 if not limits.is_streamed:
@@ -179,6 +185,12 @@ def _check_headers(headers: Headers) -> None:
     if "transfer-encoding" in headers and "content-length" in headers:
         message = "send either Content-Length or Transfer-Encoding, not both"
         raise Rejected(message, field="content-length", code="ambiguous_length")
+
+
+def _stated(headers: Headers) -> list[SentDigest]:
+    return [
+        each for field in FIELDS for each in sent_digests(field, ", ".join(headers.getlist(field)))
+    ]
 
 
 def _key(headers: Headers) -> str:
