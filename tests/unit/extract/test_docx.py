@@ -321,3 +321,91 @@ def test_a_field_that_goes_on_over_paragraphs_hides_its_code_in_all_of_them() ->
     )
 
     assert read_docx(docx_file(body)) == "a\n\nb\n\ncd"
+
+
+def _mark(kind: str) -> str:
+    return f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+
+_CODE = "<w:r><w:instrText>PAGE</w:instrText></w:r>"
+_BEGIN, _SEPARATE, _END = map(_mark, ("begin", "separate", "end"))
+
+
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize(
+    ("first", "text"),
+    [
+        (f"{_BEGIN}{_CODE}", "a\n\nrest"),
+        (f"{_BEGIN}{_run('b')}", "ab\n\nrest"),
+        (f"{_BEGIN}{_CODE}{_SEPARATE}{_run('b')}", "ab\n\nrest"),
+        (f"{_BEGIN}{_run('b')}{_BEGIN}{_run('code')}{_SEPARATE}{_run('c')}{_END}", "abc\n\nrest"),
+        (f"{_BEGIN}{_CODE}<w:del>{_SEPARATE}{_run('old')}{_END}</w:del>{_run('b')}", "ab\n\nrest"),
+        (f"<w:del>{_BEGIN}</w:del>{_run('code')}{_SEPARATE}{_run('b')}{_END}", "ab\n\nrest"),
+        (f"<w:del>{_BEGIN}{_run('c')}{_SEPARATE}{_END}</w:del>{_run('d')}", "ad\n\nrest"),
+        (f"{_BEGIN}{_run('code')}{_SEPARATE}{_run('b')}{_END}", "ab\n\nrest"),
+    ],
+)  # fmt: skip
+def test_what_begins_a_field_and_does_not_end_it_hides_nothing(first: str, text: str) -> None:
+    body = f"<w:p>{_run('a')}{first}</w:p>{paragraph('rest')}"
+
+    assert read_docx(docx_file(body)) == text
+
+
+def test_a_field_ends_with_the_text_box_or_the_note_that_it_begins_in() -> None:
+    box = f"<w:p>{_run('box')}{_BEGIN}{_run('still')}</w:p>"
+    body = (
+        f"<w:p>{_BEGIN}{_run('code')}{_SEPARATE}<w:r><w:pict><w:txbxContent>{box}"
+        f"</w:txbxContent></w:pict><w:t>shown</w:t></w:r>{_END}{_run(' too')}</w:p>"
+    )
+    notes = (
+        f'<w:footnote w:id="1"><w:p>{_run("one")}{_BEGIN}{_run(" and")}</w:p></w:footnote>'
+        f'<w:footnote w:id="2"><w:p>{_END}{_run("two")}</w:p></w:footnote>'
+    )
+
+    text = read_docx(docx_file(body, footnotes=notes))
+
+    assert text == "shown too\n\nboxstill\n\none and\n\ntwo"
+
+
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize("hidden", ["<w:vanish/>", _styled("Hidden")])
+def test_a_text_box_is_hidden_with_the_run_that_it_is_anchored_in(hidden: str) -> None:
+    def anchored(properties: str) -> str:
+        box = f"<w:p>{_run('one ')}{_run('two')}</w:p>{paragraph('three')}"
+        pict = f"<w:pict><w:txbxContent>{box}</w:txbxContent></w:pict>"
+        run = f"<w:r><w:rPr>{properties}</w:rPr>{pict}<w:t>after</w:t></w:r>"
+        return f"<w:p>{_run('a ')}{run}{_run(' b')}</w:p>"
+
+    assert read_docx(docx_file(anchored(""), styles=_HIDING)) == "a after b\n\none two\n\nthree"
+    assert read_docx(docx_file(anchored(hidden), styles=_HIDING)) == "a  b"
+
+
+def test_a_run_within_a_hidden_one_ends_no_hiding() -> None:
+    ruby = f"<w:ruby><w:rt>{_run('above')}</w:rt><w:rubyBase>{_run('base')}</w:rubyBase></w:ruby>"
+    run = f"<w:r><w:rPr>{{}}</w:rPr>{ruby}<w:t>after</w:t></w:r>"
+
+    seen = docx_file(f"<w:p>{_run('a ')}{run.format('')}</w:p>")
+    hidden = docx_file(f"<w:p>{_run('a ')}{run.format('<w:vanish/>')}</w:p>")
+
+    assert read_docx(seen) == "a abovebaseafter"
+    assert read_docx(hidden) == "a "
+
+
+@pytest.mark.req("KO-3")
+def test_a_table_whose_style_hides_some_of_its_rows_is_refused() -> None:
+    def style(kind: str, value: str, more: str = "") -> str:
+        part = f'<w:tblStylePr w:type="{kind}"><w:rPr><w:vanish w:val="{value}"/></w:rPr>'
+        return f'<w:style w:type="table" w:styleId="T">{more}{part}</w:tblStylePr></w:style>'
+
+    def table(name: str) -> str:
+        rows = _row("", paragraph("head")) + _row("", paragraph("body"))
+        return f'<w:tbl><w:tblPr><w:tblStyle w:val="{name}"/></w:tblPr>{rows}</w:tbl>'
+
+    child = '<w:style w:type="table" w:styleId="C"><w:basedOn w:val="T"/></w:style>'
+    styles = style("firstRow", "1") + child
+    assert read_docx(docx_file(table("Other"), styles=styles)) == "head\nbody"
+    assert read_docx(docx_file(table("T"), styles=style("firstRow", "0"))) == "head\nbody"
+    for name in ("T", "C"):
+        with pytest.raises(Rejected) as refused:
+            read_docx(docx_file(table(name), styles=styles))
+        assert refused.value.code == "ambiguous_table"

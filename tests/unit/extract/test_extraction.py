@@ -73,7 +73,7 @@ def test_the_identity_of_a_parser_names_the_library_that_it_stands_on() -> None:
 
     assert identities["application/pdf"].startswith("pdf/2+pypdfium2-")
     assert identities["text/html"].startswith("html/2+selectolax-")
-    assert identities[XLSX].startswith("xlsx/3+python-calamine-")
+    assert identities[XLSX].startswith("xlsx/4+python-calamine-")
     assert len(set(identities.values())) == len(PARSED_TYPES)
 
 

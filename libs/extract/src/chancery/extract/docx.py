@@ -14,6 +14,7 @@ from typing import Final
 
 from chancery.extract.archive import Package, xml_parser
 from chancery.extract.refusals import refusal
+from chancery.extract.word_seeing import STORIES, Seeing
 from chancery.extract.word_styles import WORD, WordStyles, is_on
 from chancery.kernel.blank import is_blank
 
@@ -38,23 +39,21 @@ def read_docx(data: bytes) -> str:
 
     Raises:
         UnreadableDocument: see `Package`; code `wrong_media_type` when it is another kind of
-            package, `no_text` when it shows nothing.
+            package, `ambiguous_table` when the style of a table hides some of its rows or columns,
+            `no_text` when it shows nothing.
     """
     package = Package(data)
     main = package.main_part()
     related = package.related(main)
     styles = _styles(package, related.get("styles"))
-    body = _Story("document", styles)
-    _read(body, package, main)
+    body = _read(package, main, "document", styles)
     if not body.is_story:
         raise refusal("wrong_media_type")
     blocks = [body.text]
     for kind in _NOTES:
         name = related.get(kind)
         if name is not None and package.has(name):
-            notes = _Story(kind, styles, body.unseen_notes)
-            _read(notes, package, name)
-            blocks.append(notes.text)
+            blocks.append(_read(package, name, kind, styles, body.unseen_notes).text)
     text = "\n\n".join(block for block in blocks if block)
     if is_blank(text):
         raise refusal("no_text")
@@ -70,50 +69,29 @@ def _styles(package: Package, name: str | None) -> WordStyles:
     return styles
 
 
-def _read(story: _Story, package: Package, name: str) -> None:
+def _read(
+    package: Package,
+    name: str,
+    root: str,
+    styles: WordStyles,
+    left_out: AbstractSet[tuple[str, str]] = frozenset(),
+) -> _Story:
+    """Read a part; once more when a field in it has no end, which was taken for one until then."""
+    story = _Story(root, Seeing(styles), left_out)
+    _parse(package, name, story)
+    unended = story.unended
+    if unended:
+        story = _Story(root, Seeing(styles, unended), left_out)
+        _parse(package, name, story)
+    return story
+
+
+def _parse(package: Package, name: str, story: _Story) -> None:
     parser = xml_parser()
     parser.StartElementHandler = story.start
     parser.EndElementHandler = story.end
     parser.CharacterDataHandler = story.characters
     package.parse(name, parser)
-
-
-class _Seeing:
-    """Whether a reader sees the run that is read: the styles around it, its own ones, its field."""
-
-    def __init__(self, styles: WordStyles) -> None:
-        self.tables: list[str | None] = []
-        self.paragraphs: list[str | None] = []
-        self.run_style: str | None = None
-        self.run_hidden: bool | None = None
-        self._styles = styles
-        self._codes: list[bool] = []
-
-    def end_run(self) -> None:
-        """Leave a run with what it says of itself."""
-        self.run_style = self.run_hidden = None
-
-    def field(self, kind: str) -> None:
-        """Begin the code of a field, go on to what it shows, or leave it."""
-        if kind == "begin":
-            self._codes.append(True)
-        elif self._codes and kind == "separate":
-            self._codes[-1] = False
-        elif self._codes and kind == "end":
-            self._codes.pop()
-
-    def is_hidden(self) -> bool:
-        """Tell whether text that stands here is hidden; what a run says of itself decides."""
-        if any(self._codes):
-            return True
-        if self.run_hidden is not None:
-            return self.run_hidden
-        around = {"table": self.tables[-1]} if self.tables else {}
-        return self._styles.hides(
-            paragraph=self.paragraphs[-1] if self.paragraphs else None,
-            character=self.run_style,
-            **around,
-        )
 
 
 class _Story:
@@ -122,11 +100,11 @@ class _Story:
     def __init__(
         self,
         root: str,
-        styles: WordStyles,
-        left_out: AbstractSet[tuple[str, str]] = frozenset(),
+        seeing: Seeing,
+        left_out: AbstractSet[tuple[str, str]],
     ) -> None:
         self.is_story = False
-        self._seeing = _Seeing(styles)
+        self._seeing = seeing
         self._left_out = left_out
         self._references: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
         self._unfinished: list[str] = []
@@ -150,6 +128,11 @@ class _Story:
         return "\n\n".join(self._blocks)
 
     @property
+    def unended(self) -> AbstractSet[int]:
+        """Return the numbers of the fields that have no end."""
+        return self._seeing.unended()
+
+    @property
     def unseen_notes(self) -> AbstractSet[tuple[str, str]]:
         """Return the kind and id of each note to which nothing refers but what is left out."""
         return self._references[False] - self._references[True]
@@ -162,6 +145,7 @@ class _Story:
             self.is_story = is_word and name == self._root
         self._path.append(name if is_word or (namespace == _MATH and name == "t") else "")
         if is_word:
+            self._note_field(name, attributes.get(f"{namespace} fldCharType", ""))
             self._note_deletion()
             self._note_style(attributes.get(f"{namespace} val"))
             self._note_reference(name, attributes.get(f"{namespace} id", ""))
@@ -171,12 +155,14 @@ class _Story:
         if name in _UNSEEN or note in self._left_out or _is_separator(namespace, attributes):
             self._unseen_from = len(self._path)
         elif is_word:
-            self._enter(name, namespace, attributes)
+            self._enter(name)
 
     def end(self, _tag: str) -> None:
         """Leave an element."""
         depth = len(self._path)
         name = self._path.pop()
+        if name in STORIES:
+            self._seeing.end_story()
         if self._unseen_from is not None:
             if self._unseen_from == depth:
                 self._unseen_from = None
@@ -197,6 +183,12 @@ class _Story:
         if self._unseen_from is None and self._path and self._path[-1] == "t":
             self._write(data)
 
+    def _note_field(self, name: str, kind: str) -> None:
+        if name in STORIES:
+            self._seeing.begin_story()
+        elif name == "fldChar":
+            self._seeing.field(kind)
+
     def _note_deletion(self) -> None:
         """Note what says of its row, its cell or its paragraph that it is deleted."""
         if self._unseen_from is None:
@@ -213,9 +205,9 @@ class _Story:
         if self._unseen_from is None:
             match self._path[-3:]:
                 case ["r", "rPr", "rStyle"]:
-                    seeing.run_style = value
+                    seeing.style_run(value)
                 case ["r", "rPr", "vanish"]:
-                    seeing.run_hidden = is_on(value)
+                    seeing.hide_run(hidden=is_on(value))
                 case ["tbl", "tblPr", "tblStyle"] if seeing.tables:
                     seeing.tables[-1] = value
                 case _:
@@ -229,7 +221,7 @@ class _Story:
             is_left_out = is_left_out or any(self._rows_deleted) or any(self._cells_deleted)
             self._references[not is_left_out].add((_REFERENCES[name], note))
 
-    def _enter(self, name: str, namespace: str, attributes: dict[str, str]) -> None:
+    def _enter(self, name: str) -> None:
         within = self._path[-2] if len(self._path) > 1 else ""
         match name:
             case "p":
@@ -246,8 +238,8 @@ class _Story:
             case "tc":
                 self._cells.append([])
                 self._cells_deleted.append(False)
-            case "fldChar":
-                self._seeing.field(attributes.get(f"{namespace} fldCharType", ""))
+            case "r":
+                self._seeing.begin_run()
             case _ if within == "r" and name in _CHARACTERS:
                 self._write(_CHARACTERS[name])
             case _:
@@ -285,8 +277,9 @@ class _Story:
             is_deleted = self._rows_deleted.pop()
             self._tables[-1].extend([row] if row.strip() and not is_deleted else [])
         elif name == "tbl" and self._tables:
-            self._seeing.tables.pop()
             rows = self._tables.pop()
+            if self._seeing.end_table() and rows:
+                raise refusal("ambiguous_table")
             self._keep(["\n".join(rows)] if rows else [])
 
     def _keep(self, blocks: list[str]) -> None:

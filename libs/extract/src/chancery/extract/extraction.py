@@ -32,9 +32,9 @@ EXTRACTOR: Final = PLAIN_TEXT
 
 _PARSERS: Final[Mapping[str, tuple[str, str | None]]] = {
     PDF: ("pdf/2", "pypdfium2"),
-    DOCX: ("docx/3", None),
+    DOCX: ("docx/4", None),
     HTML: ("html/2", "selectolax"),
-    XLSX: ("xlsx/3", "python-calamine"),
+    XLSX: ("xlsx/4", "python-calamine"),
 }
 
 

@@ -23,6 +23,8 @@ TEXTS: Final[Mapping[str, str]] = {
     "too_many_cells": "the workbook has more cells than a document may; publish it as a dataset",
     "ambiguous_sheet": "the workbook hides rows or columns of a sheet, and it is not sure which"
     " cells they are; save it anew with a spreadsheet program and publish that",
+    "ambiguous_table": "the style of a table hides some of its rows or columns, and it is not sure"
+    " which they are; delete them, or choose another style, and publish that",
     "text_too_long": "the document has more text than may be read; publish it in pieces",
     "timeout": "reading the document took too long",
     "resources": "reading the document took too much memory",

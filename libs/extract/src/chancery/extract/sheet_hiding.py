@@ -7,11 +7,11 @@ merged across them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Mapping
 from typing import Final
 
 from chancery.extract.sheet_places import COLUMNS_MAX, names, place, place_of
+from chancery.kernel.merged import Area, covered
 
 _OFF: Final = frozenset(("0", "false", "off"))
 _NUMBER: Final = re.compile(r"[0-9]{1,7}")
@@ -31,7 +31,7 @@ class Hiding:
         """Begin with a sheet that hides nothing."""
         self.is_known = True
         """Whether all that is hidden has a place."""
-        self._merged: list[tuple[int, int]] = []
+        self._merged: list[Area] = []
         self._rows: set[int] = set()
         self._columns = bytearray(COLUMNS_MAX)
         self._sized = bytearray(COLUMNS_MAX)
@@ -50,9 +50,12 @@ class Hiding:
         return row in self._rows or bool(self._columns[column]) or is_narrow
 
     def covered(self, filled: Mapping[int, object]) -> frozenset[int]:
-        """Return the places of the filled cells that lie below one that is merged across them."""
-        covered = (_below(first, last, filled) for first, last in self._merged)
-        return frozenset(chain.from_iterable(covered))
+        """Return the places of the filled cells that lie below one that is merged across them.
+
+        They are given row by row.
+        """
+        below = covered(self._merged, (divmod(each, COLUMNS_MAX) for each in filled))
+        return frozenset(place(row, column) for row, column in below)
 
     def look(self, tag: str, attributes: Mapping[str, str], row: int = 0) -> None:
         """Take in an element; `row` is where the sheet has come to, if that is a row."""
@@ -78,7 +81,7 @@ class Hiding:
         if first is None or last is None:
             self.is_known = False
         else:
-            self._merged.append((first, last))
+            self._merged.append((divmod(first, COLUMNS_MAX), divmod(last, COLUMNS_MAX)))
 
     def _is_hidden_row(self, attributes: Mapping[str, str]) -> bool:
         height = attributes.get("ht")
@@ -98,20 +101,6 @@ class Hiding:
         columns = slice(first - 1, min(last, COLUMNS_MAX))
         marks = b"\x01" * len(range(COLUMNS_MAX)[columns])
         (self._columns if is_hidden else self._sized)[columns] = marks
-
-
-def _below(first: int, last: int, filled: Mapping[int, object]) -> Iterator[int]:
-    """Yield the places of filled cells from one corner to the other, without the first one."""
-    (top, left), (bottom, right) = divmod(first, COLUMNS_MAX), divmod(last, COLUMNS_MAX)
-    rows, columns = range(top, bottom + 1), range(left, right + 1)
-    if len(rows) * len(columns) <= len(filled):
-        places = (place(row, column) for row in rows for column in columns)
-        yield from (each for each in places if each in filled and each != first)
-        return
-    for each in filled:
-        row, column = divmod(each, COLUMNS_MAX)
-        if row in rows and column in columns and each != first:
-            yield each
 
 
 def _is_on(switch: str | None) -> bool:

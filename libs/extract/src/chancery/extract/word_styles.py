@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ WORD: Final = frozenset(
 )
 _OFF: Final = frozenset(("0", "false", "off"))
 _IN_STYLE: Final = ["styles", "style"]
+_IN_PART_OF_TABLE: Final = [*_IN_STYLE, "tblStylePr", "rPr", "vanish"]
 _IN_DEFAULTS: Final = ["styles", "docDefaults", "rPrDefault", "rPr"]
 
 
@@ -29,6 +30,8 @@ def is_on(value: str | None) -> bool:
 class _Style:
     based_on: str | None = None
     hides: bool | None = None
+    hides_parts: bool = False
+    """Whether it hides some rows or columns of the tables that have it."""
 
 
 @dataclass(slots=True)
@@ -61,20 +64,27 @@ class WordStyles:
         ]
         return sum(map(self._hidden_by, found)) % 2 == 1
 
+    def hides_parts(self, table: str | None) -> bool:
+        """Tell whether a style hides some rows or columns of a table, of which is not known."""
+        name = table if table in self._styles else self._defaults.get("table")
+        return any(each.hides_parts for each in self._line_of(name))
+
     def _hidden_by(self, name: str | None) -> bool:
         if name not in self._known:
             self._known[name] = self._found_by(name)
         return self._known[name]
 
     def _found_by(self, name: str | None) -> bool:
+        return next((each.hides for each in self._line_of(name) if each.hides is not None), False)
+
+    def _line_of(self, name: str | None) -> Iterator[_Style]:
+        """Yield a style, the one that it is based on, and so on."""
         passed: set[str] = set()
         while name is not None and name in self._styles and name not in passed:
             passed.add(name)
             style = self._styles[name]
-            if style.hides is not None:
-                return style.hides
+            yield style
             name = style.based_on
-        return False
 
     def _start(self, tag: str, attributes: Mapping[str, str]) -> None:
         namespace, _, name = tag.rpartition(" ")
@@ -89,6 +99,8 @@ class WordStyles:
             self._open.based_on = value("val")
         elif self._path == [*_IN_STYLE, "rPr", "vanish"]:
             self._open.hides = is_on(value("val"))
+        elif self._path == _IN_PART_OF_TABLE:
+            self._open.hides_parts = self._open.hides_parts or is_on(value("val"))
         elif self._path == [*_IN_DEFAULTS, "vanish"]:
             self._hides_all = is_on(value("val"))
 
