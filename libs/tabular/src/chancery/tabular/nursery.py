@@ -1,4 +1,4 @@
-"""The nursery of this process's query workers."""
+"""The nurseries of this process's query workers and of those that plan statements."""
 
 from __future__ import annotations
 
@@ -17,4 +17,8 @@ def _not_started() -> Unavailable:
 NURSERY: Final = Nursery("chancery.tabular.template", _not_started)
 """Shared by every pool, so that there is one template; its first fork starts it."""
 
+PLANNERS: Final = Nursery("chancery.tabular.planner", _not_started)
+"""Apart, so that a query worker is forked without what planning needs."""
+
 atexit.register(NURSERY.close)
+atexit.register(PLANNERS.close)

@@ -16,6 +16,7 @@ from chancery.tabular.schema import TableSchema
 from chancery.tabular.tree import as_items, as_object, objects_within
 
 PLANS_REMEMBERED = 64
+GATED_REMEMBERED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,16 @@ def plan(sql: str, schemas: Sequence[TableSchema]) -> Plan:
     return _plan(sql, tuple(schemas))
 
 
+@lru_cache(maxsize=GATED_REMEMBERED)
+def gated(sql: str) -> GatedQuery:
+    """Return `gate` of a statement, which is asked for its tables first and planned then."""
+    return gate(sql)
+
+
 @lru_cache(maxsize=PLANS_REMEMBERED)
 def _plan(sql: str, schemas: tuple[TableSchema, ...]) -> Plan:
     """Plan anew what is not remembered: a measure is asked for often, over the same columns."""
-    query = gate(sql)
+    query = gated(sql)
     tables = tables_of(query, schemas)
     check_expansion(query, tables)
     reads = reads_of(query, tables)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from chancery.kernel.errors import Rejected, Unavailable
 from chancery.tabular.clauses import Condition
-from chancery.tabular.engine import parser
 from chancery.tabular.formats import format_of
-from chancery.tabular.gate import gate
 from chancery.tabular.jobs import (
     CARRIED_BYTES_MAX,
     FIRST_PAGE,
@@ -31,8 +27,9 @@ from chancery.tabular.jobs import (
     rows_job,
     statistics_job,
 )
-from chancery.tabular.labels import LabelText, declared_texts, label_texts
-from chancery.tabular.plan import Plan, plan
+from chancery.tabular.labels import LabelText, label_texts
+from chancery.tabular.plan import Plan
+from chancery.tabular.planning import Planners
 from chancery.tabular.preview import Preview, PreviewForm, Result, preview_of
 from chancery.tabular.process import WorkerDied
 from chancery.tabular.schema import TableSchema
@@ -61,12 +58,11 @@ class WorkerPool:
         self._limits = limits
         self._turn = asyncio.Semaphore(concurrency)
         self._spares = Spares(min(concurrency, SPARES_MAX))
-        self._planner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sql-plan")
+        self._planners = Planners(limits, concurrency)
 
     async def __aenter__(self) -> Self:
         """Start the first processes ahead."""
-        await asyncio.to_thread(self._spares.open)
-        await asyncio.get_running_loop().run_in_executor(self._planner, parser)
+        await asyncio.gather(asyncio.to_thread(self._spares.open), self._planners.open())
         return self
 
     async def __aexit__(
@@ -77,21 +73,25 @@ class WorkerPool:
     ) -> None:
         """End the waiting processes."""
         await asyncio.to_thread(self._spares.close)
-        self._planner.shutdown(wait=False, cancel_futures=True)
+        await self._planners.close()
 
     @property
     def spare_pid(self) -> int | None:
         """Return the id of a process that waits for the next job, for measurements."""
         return self._spares.pid
 
+    @property
+    def planner_pids(self) -> tuple[int, ...]:
+        """Return the ids of the processes that wait to plan, for measurements."""
+        return self._planners.pids
+
     async def tables(self, sql: str) -> tuple[str, ...]:
         """Return the names of the tables that `sql` needs; nothing runs.
 
         Raises:
-            Rejected: as `gate`.
+            Rejected, Unavailable: as `Planners.tables`.
         """
-        loop = asyncio.get_running_loop()
-        return (await loop.run_in_executor(self._planner, gate, sql)).tables
+        return await self._planners.tables(sql)
 
     async def cut(self, uncut: Uncut, *, bytes_max: int | None = None) -> Table:
         """Return what the caller may read of a snapshot, from a process that runs nothing else.
@@ -242,19 +242,15 @@ class WorkerPool:
         wanted, declared = planned.eligibility.texts, frozenset[Condition]()
         absent = [each for each, found in zip(wanted, result.occurring, strict=True) if not found]
         if absent and isinstance(tables[0], Table):
-            loop = asyncio.get_running_loop()
-            work = partial(declared_texts, absent, tables[0].declared, tables[0].schema)
-            declared = await loop.run_in_executor(self._planner, work)
+            stated, schema = tables[0].declared, tables[0].schema
+            declared = await self._planners.declared(absent, stated, schema)
         return label_texts(wanted, result.occurring, declared)
 
     async def _cut_once(self, table: Table | Uncut) -> Table:
         return await self.cut(table) if isinstance(table, Uncut) else table
 
     async def _planned(self, sql: str, tables: Sequence[Queried]) -> Plan:
-        """Plan in a thread: a hostile statement takes a while, and the service goes on."""
-        schemas = [each.schema for each in tables]
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._planner, plan, sql, schemas)
+        return await self._planners.plan(sql, [each.schema for each in tables])
 
     async def _exchange(
         self, frames: Sequence[bytes], deadline_s: float, reply_max: int

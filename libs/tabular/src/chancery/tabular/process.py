@@ -1,4 +1,4 @@
-"""One worker process as its parent sees it: started ahead, asked once, ended at the deadline."""
+"""A worker or planner as its parent sees it: started ahead, asked, ended at the deadline."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from chancery.kernel.canonical import parse_json
+from chancery.kernel.canonical import Json, parse_json
 from chancery.kernel.errors import Corrupt, Rejected, TooLarge, Unavailable
 from chancery.nursery.frames import FrameBroken, FrameTooLarge, read_frames, write_frames
+from chancery.nursery.nursery import Nursery
 from chancery.tabular.nursery import NURSERY
 from chancery.tabular.refusals import TEXTS, refusal
 from chancery.tabular.tree import as_object, as_text
@@ -27,9 +28,10 @@ class WorkerDied(Rejected):
 
 
 class WorkerProcess:
-    """A started worker that waits for its only job; it inherits neither environment nor files."""
+    """A started process that waits for a job; it inherits neither environment nor files."""
 
-    def __init__(self) -> None:
+    def __init__(self, nursery: Nursery = NURSERY) -> None:
+        self._nursery = nursery
         self._expired = False
         self._ended = threading.Event()
         self._grace: threading.Timer | None = None
@@ -42,7 +44,7 @@ class WorkerProcess:
         self._job = os.fdopen(job_write, "wb")
         self._reply = os.fdopen(reply_read, "rb")
         try:
-            self._pid, self._template = NURSERY.fork(job_read, reply_write)
+            self._pid, self._template = nursery.fork(job_read, reply_write)
         except Unavailable:
             self._job.close()
             self._reply.close()
@@ -58,12 +60,17 @@ class WorkerProcess:
 
     @property
     def waiting(self) -> bool:
-        """Whether the process is there and was not asked yet."""
+        """Whether the process is there and owes nothing."""
         if self._ended.is_set():
             return False
         poll = select.poll()
         poll.register(self._reply, select.POLLIN)
         return not poll.poll(0)
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the process was told to end."""
+        return self._expired
 
     def exchange(
         self, frames: Sequence[bytes], *, deadline_s: float, reply_bytes_max: int
@@ -77,22 +84,39 @@ class WorkerProcess:
                 time is over, `sql_resources` when the process died (`WorkerDied`) or its reply is
                 larger than it may be.
         """
+        try:
+            reply = self.ask(frames, deadline_s=deadline_s, reply_bytes_max=reply_bytes_max)
+        finally:
+            threading.Thread(target=self.kill, name="sql-burial").start()
+        raise_error(as_object(parse_json(reply[0])))
+        return reply
+
+    def ask(
+        self, frames: Sequence[bytes], *, deadline_s: float, reply_bytes_max: int
+    ) -> list[bytes]:
+        """Send a job, return the reply's frames, errors among them; blocking.
+
+        The process lives on, unless it does not answer.
+
+        Raises:
+            Rejected: as `exchange`, but not with the worker's code.
+        """
         timer = _daemon_timer(deadline_s, self.end)
         timer.start()
         try:
-            reply = self._talk(frames, reply_bytes_max)
+            return self._talk(frames, reply_bytes_max)
+        except BaseException:
+            self.kill()
+            raise
         finally:
             timer.cancel()
-            threading.Thread(target=self.kill, name="sql-burial").start()
-        _raise_error(reply[0])
-        return reply
 
     def end(self) -> None:
         """Interrupt the statement, and kill the process soon after; does not wait."""
         if self._ended.is_set():
             return
         self._expired = True
-        NURSERY.interrupt(self._pid, self._template)
+        self._nursery.interrupt(self._pid, self._template)
         self._grace = _daemon_timer(GRACE_S, self.kill)
         self._grace.start()
 
@@ -110,7 +134,7 @@ class WorkerProcess:
         if self._ended.is_set():
             return 0
         self._ended.set()
-        return NURSERY.end(self._pid, self._template)
+        return self._nursery.end(self._pid, self._template)
 
     def _talk(self, frames: Sequence[bytes], reply_bytes_max: int) -> list[bytes]:
         try:
@@ -131,8 +155,8 @@ def _daemon_timer(after_s: float, action: Callable[[], None]) -> threading.Timer
     return timer
 
 
-def _raise_error(header: bytes) -> None:
-    reply = as_object(parse_json(header))
+def raise_error(reply: Mapping[str, Json]) -> None:
+    """Raise the error that a reply tells of, if it does."""
     if "error" not in reply:
         return
     code, detail, field = as_text(reply["error"]), reply.get("detail"), reply.get("field")
