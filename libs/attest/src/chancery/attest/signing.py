@@ -6,6 +6,7 @@ made for another purpose never passes for one of a receipt.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -56,6 +57,11 @@ class SigningKey:
     def sign(self, receipt_sha256: str) -> bytes:
         """Return the 64 bytes of the signature over a receipt hash."""
         return self._private().sign(_message(receipt_sha256))
+
+    def derive(self, purpose: str) -> bytes:
+        """Return 32 bytes for another purpose, which tell nothing of the key or of each other."""
+        label = b"chancery.derived/1\n" + purpose.encode()
+        return hashlib.blake2b(label, key=self.seed, digest_size=32).digest()
 
     def _private(self) -> Ed25519PrivateKey:
         return _private_key(self.seed)

@@ -60,10 +60,22 @@ class ResourceList(Message):
     resources: Many[ResourceView]
 
 
+class ToldHashes(Message):
+    """What stands for the hashes of a snapshot where a caller may not see all of it.
+
+    The same for the same bytes; a guess at the rest cannot be held against it.
+    """
+
+    content_sha256: Sha256
+    extraction_sha256: Sha256 | None = None
+    manifest_sha256: Sha256 | None = None
+
+
 class PinnedRevision(Message):
     """One authorised revision with the hashes of its bytes; null extraction means not ready.
 
-    `columns` are the visible ones of a dataset (null: no restriction); `row_filters` all apply.
+    `hidden_columns` are those that a dataset has and the caller may not see; `row_filters` all
+    apply. With either, `told` is shown in the place of the hashes.
     """
 
     kind: ResourceKind
@@ -83,6 +95,7 @@ class PinnedRevision(Message):
 
     extraction_sha256: Sha256 | None = None
     manifest_sha256: Sha256 | None = None
+    told: ToldHashes | None = None
     hidden_columns: Many[str] = ()
     row_filters: Many[tuple[str, Many[str | int | bool]]] = ()
 

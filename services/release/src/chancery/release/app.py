@@ -176,7 +176,7 @@ def _assembled(
         stages=stages,
         commands=Commands(gate, conversations),
         retry=Retrying(gate, runs, conversations),
-        questions=Questions(reading),
+        questions=Questions(reading, resources.key.derive("told")),
         knowledge=Knowledge(reading),
         corpora=Corpora(discloser, conversations, runs),
         searching=Searching(gate, reader),

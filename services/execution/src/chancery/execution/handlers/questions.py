@@ -250,9 +250,10 @@ def _following(preview: Preview) -> Mapping[str, Json]:
 
 
 def _snapshot(pinned: PinnedRevision) -> Json:
+    told = pinned.told or pinned
     return {
         "dataset_id": pinned.id,
         "snapshot": pinned.revision,
-        "content_sha256": pinned.content_sha256,
-        "extraction_sha256": pinned.extraction_sha256,
+        "content_sha256": told.content_sha256,
+        "extraction_sha256": told.extraction_sha256,
     }

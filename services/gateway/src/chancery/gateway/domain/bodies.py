@@ -225,6 +225,9 @@ class SnapshotReply(BaseModel):
 class PinnedReply(BaseModel):
     """A revision or snapshot with the hashes of its bytes; null extraction means not ready.
 
+    Who may not see all of a dataset has other names in their place: the same for the same bytes,
+    and nothing that guesses could be held against.
+
     Named here one by one: nothing of a dataset's policy reaches a caller by being passed on, nor
     the size of a file, which tells of the rows and columns that are hidden.
     """
@@ -245,7 +248,8 @@ class PinnedReply(BaseModel):
     @classmethod
     def of(cls, pinned: queries.PinnedRevision) -> Self:
         """Return what a caller is shown of an authorised revision."""
-        return cls.model_validate(pinned.model_dump(include=set(cls.model_fields)))
+        told = {} if pinned.told is None else pinned.told.model_dump()
+        return cls.model_validate({**pinned.model_dump(include=set(cls.model_fields)), **told})
 
 
 class PinnedSourceReply(PinnedReply):

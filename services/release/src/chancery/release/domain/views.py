@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from chancery.authority.names import AggregateRef
 from chancery.authority.states import DatasetState, FileState, SourceState
 from chancery.events.authority import Measure
 from chancery.events.days import known_day
-from chancery.events.queries import IndexState, PinnedRevision, ResourceView
+from chancery.events.queries import IndexState, PinnedRevision, ResourceView, ToldHashes
 from chancery.evidence.coverage import CoverageReport
 from chancery.kernel.canonical import Json
 from chancery.kernel.clock import to_text
@@ -99,6 +100,23 @@ def as_told(pinned: PinnedRevision, *, tells_why: bool) -> PinnedRevision:
     if not is_missing or tells_why:
         return pinned
     return pinned.model_copy(update={"reason": None, "field": None, "attempt": None})
+
+
+def told_hashes(key: bytes, tenant: str, pinned: PinnedRevision) -> ToldHashes | None:
+    """Return what a caller is told in the place of the hashes, None when they hide nothing."""
+    if not (pinned.hidden_columns or pinned.row_filters):
+        return None
+
+    def told(sha256: str) -> str:
+        named = f"{tenant}\n{pinned.key}\n{sha256}".encode()
+        return hashlib.blake2b(named, key=key, digest_size=32).hexdigest()
+
+    extraction, manifest = pinned.extraction_sha256, pinned.manifest_sha256
+    return ToldHashes(
+        content_sha256=told(pinned.content_sha256),
+        extraction_sha256=None if extraction is None else told(extraction),
+        manifest_sha256=None if manifest is None else told(manifest),
+    )
 
 
 def run_view(

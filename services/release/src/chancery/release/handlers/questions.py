@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chancery.authority.access import ColumnView, column_view, role_in
 from chancery.authority.names import policy_ref, principal_ref, workspace_ref
@@ -22,9 +22,9 @@ from chancery.events.queries import (
     WhoAmI,
 )
 from chancery.events.requests import Request
-from chancery.release.domain.entries import Resource, knows_why
+from chancery.release.domain.entries import Resource, Usable, knows_why
 from chancery.release.domain.silent_columns import silent_columns
-from chancery.release.domain.views import as_told, pinned_revision, resource_view
+from chancery.release.domain.views import as_told, pinned_revision, resource_view, told_hashes
 from chancery.release.handlers.gate import Gate, Visitor, not_found, policy_in, require_member
 from chancery.release.handlers.reading import Reading, readable_versions
 from chancery.release.ports.stores import AuthorityReads
@@ -35,6 +35,7 @@ class Questions:
     """Handlers of the queries that disclose no answer."""
 
     reading: Reading
+    told_key: bytes = field(repr=False)
 
     @property
     def gate(self) -> Gate:
@@ -74,7 +75,7 @@ class Questions:
         pinned = pinned_revision(resource.ref, state, revision, entry=entry, view=view)
         if isinstance(state, DatasetState) and knows_why(visitor.principal, state):
             pinned = pinned.model_copy(update={"silent_columns": silent_columns(state)})
-        return as_told(pinned, tells_why=knows_why(visitor.principal, state))
+        return self._as_told(visitor, state, pinned)
 
     async def _require_evidence(
         self, visitor: Visitor, resource: Resource, item: ItemState, version: int
@@ -114,8 +115,13 @@ class Questions:
             if state is None or state.serving is None or view is None:
                 continue
             pin = pinned_revision(each.ref, state, state.serving, entry=each.entry, view=view)
-            pins.append(as_told(pin, tells_why=knows_why(visitor.principal, state)))
+            pins.append(self._as_told(visitor, state, pin))
         return DatasetScope(sequence=visitor.snapshot.checkpoint, datasets=tuple(pins))
+
+    def _as_told(self, visitor: Visitor, state: Usable, pinned: PinnedRevision) -> PinnedRevision:
+        told = told_hashes(self.told_key, visitor.caller.tenant, pinned)
+        pinned = pinned.model_copy(update={"told": told})
+        return as_told(pinned, tells_why=knows_why(visitor.principal, state))
 
     async def credential(self, request: Request[OfCredential]) -> CredentialView:
         """Tell its owner, or a tenant administrator, about a credential."""
