@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,14 @@ from pydantic import SecretStr
 
 from chancery.client.command.config import redacted
 from chancery.client.command.narration import TerminalNarrator
-from chancery.client.command.output import exit_code, speaking, tell_error, visible
+from chancery.client.command.output import (
+    exit_code,
+    speaking,
+    tell,
+    tell_error,
+    tell_json,
+    visible,
+)
 from chancery.client.command.server import entering
 from chancery.client.command.settings import CommandSettings, InvalidSetting, load_settings
 from chancery.client.demo.telling import Step
@@ -35,14 +44,32 @@ def test_the_exit_code_says_whether_repeating_may_help(error: ChanceryError, cod
     assert exit_code(error) == code
 
 
-@given(st.text())
-def test_no_control_character_reaches_a_terminal(text: str) -> None:
+DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+CONTROLS = "\x00\x08\r\x1b\x7f\x85\x9b"
+
+
+@given(st.text() | st.text(f"ab\n{DIRECTIONS}{CONTROLS}"))
+def test_nothing_that_steers_a_terminal_or_turns_its_order_reaches_it(text: str) -> None:
     shown = visible(text)
 
-    assert len(shown) == len(text)
     assert not any(ord(each) < 0x20 and each not in "\n\t" for each in shown)
-    assert "\x1b" not in shown
-    assert "\x9b" not in shown
+    assert not {"\x1b", "\x9b", *DIRECTIONS} & set(shown)
+    kept = "".join(each for each in text if each not in DIRECTIONS)
+    assert re.sub(r"<U\+[0-9A-F]{4}>", "", shown) == visible(kept)
+    assert len(visible(kept)) == len(kept)
+
+
+def test_what_turns_the_order_is_shown_by_its_code_and_is_untouched_for_machines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    excerpt = "pay \u202egnp.exe\u202c \u0627\u200f now"
+
+    tell(excerpt)
+    tell_json({"excerpt": excerpt})
+
+    shown, document = capsys.readouterr().out.splitlines()
+    assert shown == "pay <U+202E>gnp.exe<U+202C> \u0627<U+200F> now"
+    assert json.loads(document) == {"excerpt": excerpt}
 
 
 def test_a_failure_is_one_sentence_beside_the_output(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
 import typer
 
@@ -21,9 +21,15 @@ EXIT_USAGE = 2
 EXIT_UNAVAILABLE = 3
 EXIT_UNCHECKABLE = 4
 
-_HARMLESS = frozenset("\n\t")
-_CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+_HARMLESS = frozenset(map(ord, "\n\t"))
+_CONTROLS = frozenset((*range(0x20), *range(0x7F, 0xA0))) - _HARMLESS
+_DIRECTIONS = frozenset((0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+"""What lets a terminal show a text in another order than it is stored and quoted in."""
 
+_SHOWN: Final = {
+    **dict.fromkeys(_CONTROLS, "\ufffd"),
+    **{each: f"<U+{each:04X}>" for each in _DIRECTIONS},
+}
 
 ISSUES_ONE = "set CHANCERY_TOKEN to what `chancery token --principal NAME` prints"
 """What to do without a token, or with one that is refused."""
@@ -135,6 +141,8 @@ def _detail(error: ChanceryError) -> str:
 
 
 def visible(text: str) -> str:
-    """Return `text` with control characters shown as a mark, so that none reaches a terminal."""
-    hidden = _CONTROLS - _HARMLESS
-    return "".join("\ufffd" if each in hidden else each for each in text)
+    """Return `text` as a terminal may have it: none that steers it or turns the order of signs.
+
+    A control character is shown as a mark, and one that directs the order by its code.
+    """
+    return text.translate(_SHOWN)
