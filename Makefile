@@ -3,14 +3,14 @@
 PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11; do \
 	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo $$candidate && break; done)
-# One more than two cores: in most integration tests all wait for a server now and then.
 WORKERS ?= 2
 
 BIN := .venv/bin
 READY := .venv/.ready
 PACKAGES := $(sort $(wildcard libs/*/pyproject.toml services/*/pyproject.toml))
-# The long files first: a short one is left to the worker that is done before the other.
-TESTED := $(wildcard $(addprefix tests/,e2e integration contract tidy unit))
+# The long files at both ends, from which the workers take (tests/conftest.py): where they meet, a
+# short one is left to the worker that is done before the other.
+TESTED := $(wildcard $(addprefix tests/,e2e tidy contract unit integration))
 
 # The tests start hundreds of processes: without compiled files each compiles all that it loads.
 unexport PYTHONDONTWRITEBYTECODE

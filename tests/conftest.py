@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 pytest_plugins = ["chancery.testkit.plugin"]
 
@@ -33,8 +34,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-class LoadFolderScheduling(LoadFileScheduling):
-    """Sends the files of one folder to one worker, and every other file by itself."""
+class TwoEndsScheduling(LoadFileScheduling):
+    """Sends whole files, those of one folder together, to half of the workers from the end.
+
+    The end to end tests, at one end, keep more than a processor busy; those of the integration, at
+    the other, wait a third of their time. Side by side they leave no processor idle, and a system
+    and servers that a worker starts once are started by fewer workers.
+    """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if self.nodes.index(node) % 2 == 1:
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
@@ -42,8 +53,6 @@ class LoadFolderScheduling(LoadFileScheduling):
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(
-    config: pytest.Config, log: Producer
-) -> LoadFolderScheduling | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> TwoEndsScheduling | None:
     """Return what distributes the tests when whole files are to be sent."""
-    return LoadFolderScheduling(config, log) if config.getoption("dist") == "loadfile" else None
+    return TwoEndsScheduling(config, log) if config.getoption("dist") == "loadfile" else None
