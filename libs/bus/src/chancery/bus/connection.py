@@ -30,6 +30,7 @@ API_PREFIX: Final = "$JS.API"
 CONNECT_TIMEOUT_S: Final = 5.0
 RECONNECT_WAIT_S: Final = 0.25
 CLOSE_TIMEOUT_S: Final = 5.0
+CANCEL_AGAIN_S: Final = 0.1
 
 NO_RESPONDERS: Final = "no_responders"
 """The code of `Unavailable` where nobody listens."""
@@ -224,7 +225,7 @@ async def connect(
                 )
         yield connection
     finally:
-        await _close(client)
+        await close_client(client)
 
 
 def connection_options(url: str, *, name: str) -> dict[str, Any]:
@@ -246,12 +247,19 @@ async def _report(error: Exception) -> None:
     _log.warning("NATS connection: %s", type(error).__name__)
 
 
-async def _close(client: Client) -> None:
+async def close_client(client: Client) -> None:
+    """Close a connection in whatever state it is; nothing of it runs afterwards."""
     try:
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
             await client.close()
     except (nats.errors.Error, OSError, TimeoutError) as error:
         _log.warning("closing the NATS connection: %s", type(error).__name__)
+    # The driver cancels this task once. A connection that is refused at that moment swallows it
+    # before Python 3.12 (`asyncio.wait_for`), and a task that goes on keeps its loop from ending.
+    task: asyncio.Task[None] | None = client._reconnection_task  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    while task is not None and not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=CANCEL_AGAIN_S)
 
 
 def translate_errors() -> AbstractContextManager[None]:

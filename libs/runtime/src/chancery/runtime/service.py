@@ -20,6 +20,7 @@ from chancery.bus import provision
 from chancery.bus.connection import (
     CONNECT_TIMEOUT_S,
     Connection,
+    close_client,
     connect,
     connection_options,
     translate_errors,
@@ -307,6 +308,8 @@ class Service:
             yield broker
         finally:
             await _stop_broker(broker)
+            if self._bus is not None:
+                await close_client(self._bus.client)
 
     @contextmanager
     def _signals(self) -> Generator[None]:
