@@ -98,9 +98,13 @@ class World:
         )
         return create_surface(edge, upload_bytes_max=self.upload_bytes_max, pace=self.pace)
 
-    def client(self, token: str | None = TOKEN) -> httpx.AsyncClient:
-        """Return an HTTP client of the edge's application."""
+    def client(
+        self, token: str | None = TOKEN, surface: FastAPI | None = None
+    ) -> httpx.AsyncClient:
+        """Return an HTTP client of the edge's application, its own one or that of others too."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return httpx.AsyncClient(
-            transport=httpx.ASGITransport(self.surface()), base_url="http://edge", headers=headers
+            transport=httpx.ASGITransport(surface or self.surface()),
+            base_url="http://edge",
+            headers=headers,
         )

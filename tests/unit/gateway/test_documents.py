@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 
 import pytest
 
+from chancery.authority.tokens import build_token, secret_for
 from chancery.events import commands, queries
 from chancery.evidence.layout import Layout, PageLayout, SheetLayout
 from chancery.evidence.manifest import build_manifest
 from chancery.extract.media import DOCX, HTML, JPEG, PDF, PNG, XLSX
-from chancery.gateway.handlers.edge import TEXTS_MAX
+from chancery.gateway.handlers.edge import TEXTS_MAX, TEXTS_OF_ONE_MAX
 from chancery.kernel.canonical import Json, sha256_hex
 from chancery.store.blobs import Receiving
 from chancery.testkit.waiting import eventually
-from tests.unit.gateway.fakes import World
+from tests.unit.gateway.fakes import KEY, TOKEN, World
 
 SOURCE = "/v1/workspaces/w/sources/s"
 TEXT = "first line\nsecond line\n\nthird"
@@ -140,30 +143,74 @@ async def test_a_passage_that_is_not_there_has_no_place(world: World) -> None:
     assert (found["verdict"], found["page"], found["rectangles"]) == ("absent", None, None)
 
 
-async def test_no_more_texts_are_looked_into_at_a_time_than_memory_is_meant_for(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Twenty checks of a large workbook took 800 MB; who sent more took all there was."""
-    await _publish(world, None)
-    now, peak, go_on = 0, 0, asyncio.Event()
+def token_of(tenant: str, principal: str) -> str:
+    return build_token(tenant, principal, "c1", secret_for(KEY, "c1"))
+
+
+@dataclass(slots=True)
+class Reading:
+    """Readers of blobs who are held until they may go on: how many there are, and were at most."""
+
+    now: int = 0
+    peak: int = 0
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@pytest.fixture
+def reading(world: World, monkeypatch: pytest.MonkeyPatch) -> Reading:
+    held = Reading()
     get = type(world.blobs).get
 
     async def watched(blobs: Receiving, tenant: str, sha256: str, *, limit: int) -> bytes:
-        nonlocal now, peak
-        now += 1
-        peak = max(peak, now)
-        await go_on.wait()
-        now -= 1
-        return await get(blobs, tenant, sha256, limit=limit)
+        held.now += 1
+        held.peak = max(held.peak, held.now)
+        await held.go_on.wait()
+        held.now -= 1
+        return await get(blobs, "default", sha256, limit=limit)
 
     monkeypatch.setattr(type(world.blobs), "get", watched)
-    async with world.client() as client, asyncio.TaskGroup() as group:
+    return held
+
+
+async def test_no_more_texts_are_looked_into_at_a_time_than_memory_is_meant_for(
+    world: World, reading: Reading
+) -> None:
+    """Twenty checks of a large workbook took 800 MB; who sent more took all there was."""
+    await _publish(world, None)
+    callers = [("default", "ada"), ("default", "bo"), ("other", "ada"), ("other", "bo")]
+    surface = world.surface()
+    clients = [world.client(token_of(*each), surface) for each in callers]
+    async with AsyncExitStack() as opened, asyncio.TaskGroup() as group:
+        for client in clients:
+            await opened.enter_async_context(client)
         checks = [
             group.create_task(client.post(f"{SOURCE}/revisions/1/check", json={"text": "third"}))
-            for _ in range(3 * TEXTS_MAX)
+            for client in clients
+            for _ in range(TEXTS_MAX)
         ]
-        await eventually(lambda: peak == TEXTS_MAX)
-        go_on.set()
+        await eventually(lambda: reading.peak == TEXTS_MAX)
+        reading.go_on.set()
 
-    assert peak == TEXTS_MAX
+    assert reading.peak == TEXTS_MAX
     assert {each.result().json()["verdict"] for each in checks} == {"match"}
+
+
+async def test_a_flood_of_checks_by_one_caller_keeps_nobody_else_waiting(
+    world: World, reading: Reading
+) -> None:
+    await _publish(world, None)
+    surface = world.surface()
+    flooding, other = world.client(TOKEN, surface), world.client(token_of("default", "bo"), surface)
+    path, body = f"{SOURCE}/revisions/1/check", {"text": "third"}
+    async with flooding, other, asyncio.TaskGroup() as group:
+        flood = [group.create_task(flooding.post(path, json=body)) for _ in range(100)]
+        await eventually(lambda: reading.now == TEXTS_OF_ONE_MAX)
+        one = group.create_task(other.post(path, json=body))
+        await eventually(lambda: reading.now == TEXTS_OF_ONE_MAX + 1)
+        reading.go_on.set()
+        first = await one
+        waiting = sum(not each.done() for each in flood)
+
+    assert first.json()["verdict"] == "match"
+    assert waiting > 0
+    assert {each.result().json()["verdict"] for each in flood} == {"match"}

@@ -37,6 +37,12 @@ class BodiesFull(Unavailable):
     code = "bodies_full"
 
 
+class TextsFull(Unavailable):
+    """As many texts are opened or sent, for this caller or for all, as there may be."""
+
+    code = "texts_full"
+
+
 class Internal(Unavailable):
     """A bug; the trace of the request finds it in the logs."""
 

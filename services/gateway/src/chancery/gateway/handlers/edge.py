@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import Semaphore
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
@@ -16,6 +15,7 @@ from chancery.events.topology import Service, command_subject, query_subject
 from chancery.gateway.domain.calls import Call
 from chancery.gateway.domain.problems import FIELD_CHARACTERS_MAX
 from chancery.gateway.handlers.room import Room
+from chancery.gateway.handlers.turns import Turns
 from chancery.gateway.ports import Announcements, Nudges, Owners
 from chancery.kernel.errors import Rejected
 from chancery.kernel.ids import ID_PATTERN
@@ -25,7 +25,14 @@ from chancery.store.blobs import Receiving
 Told = TypeVar("Told", bound=Message)
 
 TEXTS_MAX = 8
+TEXTS_OF_ONE_MAX = 4
+TEXTS_OF_TENANT_MAX = 6
 """Texts that are looked into at the same time, each of up to 64 MiB and with its places."""
+
+SENT_MAX = 32
+SENT_OF_ONE_MAX = 4
+SENT_OF_TENANT_MAX = 16
+"""Long texts on their way to a caller, each in a file of up to 64 MiB."""
 
 SUPERSEDED_HEADER = "Chancery-Superseded-By-Publication"
 
@@ -44,8 +51,15 @@ class Edge:
     blobs: Receiving
     token_key: bytes
     room: Room = field(default_factory=Room)
-    texts: Semaphore = field(default_factory=lambda: Semaphore(TEXTS_MAX))
-    """A turn to look for something in a stored text, and to tell its place."""
+    texts: Turns = field(
+        default_factory=lambda: Turns(TEXTS_MAX, TEXTS_OF_ONE_MAX, TEXTS_OF_TENANT_MAX)
+    )
+    """A turn to have a stored text in memory: to look for something in it, or to send it."""
+
+    sending: Turns = field(
+        default_factory=lambda: Turns(SENT_MAX, SENT_OF_ONE_MAX, SENT_OF_TENANT_MAX)
+    )
+    """A turn to send a text that is longer than what anybody may keep in memory."""
 
 
 @dataclass(frozen=True, slots=True)

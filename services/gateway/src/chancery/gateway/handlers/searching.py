@@ -104,7 +104,7 @@ async def _hits(
     turns = asyncio.Semaphore(TEXTS_AT_ONCE)
 
     async def replies(key: str) -> list[SearchHitReply] | None:
-        async with turns, here.edge.texts:
+        async with turns, here.edge.texts.turn(here.call.caller):
             return await _of_revision(here, revisions.get(key), [hits[n] for n in places[key]])
 
     found: dict[int, SearchHitReply] = {}

@@ -19,6 +19,7 @@ from chancery.gateway.domain.media import TEXT_TYPES
 from chancery.gateway.domain.passages import Finding, find_passage
 from chancery.gateway.handlers.edge import Context, Here, PathId, Restore, RevisionNumber
 from chancery.gateway.handlers.places import Places, places_of
+from chancery.gateway.handlers.sending import SentText
 from chancery.gateway.handlers.uploads import Target, receive_upload
 from chancery.gateway.handlers.withdrawn import without_text
 
@@ -129,8 +130,7 @@ async def read_revision(
 async def read_text(ws: PathId, source: PathId, number: RevisionNumber, here: Here) -> Response:
     """Return the canonical text of one revision."""
     pinned = await _authorised(here, ws, source, number)
-    text = await _text_of(here, pinned)
-    return Response(text, media_type="text/plain; charset=utf-8")
+    return SentText(here.edge, here.call.caller, lambda: _text_of(here, pinned))
 
 
 @router.get("/{source}/revisions/{number}/status")
@@ -148,7 +148,7 @@ async def check_passage(
 ) -> CheckReply:
     """Say whether a passage stands in one revision, letter by letter."""
     pinned = await _authorised(here, ws, source, number)
-    async with here.edge.texts:
+    async with here.edge.texts.turn(here.call.caller):
         found, places = await _found(here, pinned, body)
     assert pinned.extraction_sha256 is not None, "its text was read"
     return CheckReply(
