@@ -26,6 +26,7 @@ from pydantic import TypeAdapter
 from chancery.evidence.manifest import build_manifest
 from chancery.kernel.canonical import sha256_hex
 from chancery.retrieval.adapters.tenant_indexes import TenantIndexes
+from chancery.retrieval.adapters.words import count_words
 from chancery.retrieval.domain.entries import Entry, Pin, RevisionRef
 from chancery.retrieval.handlers.following import Following
 from chancery.retrieval.handlers.loading import Loading
@@ -226,7 +227,7 @@ async def _search(
 ) -> Times:
     """Let the three take turns, each question over another scope of so many revisions."""
     draw = random.Random(5)
-    searching, times = Searching(reader), Times()
+    searching, times = Searching(reader, count_words), Times()
     scopes = [
         draw.sample(range(len(corpus.pins)), min(admitted, len(corpus.pins))) for _ in range(SCOPES)
     ]

@@ -298,6 +298,23 @@ async def test_a_refresh_is_confirmed_and_granted_once_a_minute(
     assert (withdrawn.value.status, withdrawn.value.code) == (409, "not_eligible")
 
 
+@pytest.mark.req("KO-3")
+async def test_a_query_of_more_words_than_are_searched_is_refused_and_a_question_is_not(
+    world: World,
+) -> None:
+    await world.document("pumps", PAGE)
+    reader, words = world.reader.workspace(world.id), [f"w{number}" for number in range(150)]
+
+    found = await reader.search(" ".join([*words[1:], "pump"]))
+    with pytest.raises(ProblemError) as refused:
+        await reader.search(" ".join([*words, "pump"]))
+
+    assert len(found.hits) == 1
+    assert (refused.value.status, refused.value.code) == (422, "too_many_words")
+    assert (refused.value.field, "150" in refused.value.detail) == ("query", True)
+    assert (await world.ask(" ".join([*words, "pump"]))).status in {"sealed", "refused"}
+
+
 @pytest.mark.req("CL-4", "CL-6")
 async def test_lost_bytes_come_back_by_a_refresh(system: System, world: World) -> None:
     await publish(world, PDF, DOCUMENTS[PDF])

@@ -167,15 +167,38 @@ async def test_a_poison_event_is_parked_and_blocks_nothing(tmp_path: Path, damag
     assert [(one.stored.sequence, one.consumer) for one in world.parked] == [(1, "retrieval-index")]
 
 
+@pytest.mark.req("CL-4")
+@pytest.mark.parametrize("is_withdrawn", [False, True])
+async def test_what_was_left_out_damaged_is_found_once_it_is_announced_again(
+    tmp_path: Path, is_withdrawn: bool
+) -> None:
+    world = World(tmp_path)
+    pin = await world.document("a", "service reviews")
+    text = f"{TENANT}/{pin.extraction_sha256}"
+    whole, world.blobs.stored[text] = world.blobs.stored[text], b"other words"
+    service = world.start()
+    await service.catch_up()
+    before = service.found("service", pin)
+
+    world.blobs.stored[text] = whole
+    if is_withdrawn:
+        world.exclude(pin)
+    world.announce(pin, as_of=1)
+    await service.catch_up()
+
+    assert before == []
+    assert service.found("service", pin) == ([] if is_withdrawn else [pin.number])
+
+
 async def test_a_run_can_wait_for_an_event_and_learns_when_it_is_late(tmp_path: Path) -> None:
     world = World(tmp_path)
     service = world.start()
 
     async with service.following_along():
         late = await service.following.reached(TENANT, 1, within_s=0.05)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             async with asyncio.TaskGroup() as group:
-                waiting = group.create_task(service.following.reached(TENANT, 1, within_s=5))
+                waiting = group.create_task(service.following.reached(TENANT, 1, within_s=60))
                 await world.document("a", "service reviews")
 
     assert (late, waiting.result()) == (0, 1)

@@ -27,6 +27,7 @@ from chancery.kernel.errors import Unavailable
 from chancery.retrieval.adapters.folders import IndexFolders
 from chancery.retrieval.adapters.streams import StreamIndexLog, StreamRunLog
 from chancery.retrieval.adapters.tenant_indexes import TenantIndexes
+from chancery.retrieval.adapters.words import count_words
 from chancery.retrieval.handlers.following import Following
 from chancery.retrieval.handlers.gathering import Gathering
 from chancery.retrieval.handlers.keeping import Keeping
@@ -86,7 +87,7 @@ async def open_retrieval(
     )
     gathering = Gathering(following, StreamRunLog(connection), blobs, SystemClock())
     try:
-        yield Retrieval(keeping, gathering, Searching(following))
+        yield Retrieval(keeping, gathering, Searching(following, count_words))
     finally:
         await asyncio.to_thread(following.index.close)
 

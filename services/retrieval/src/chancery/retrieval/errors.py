@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chancery.kernel.errors import Unavailable
+from chancery.kernel.errors import Rejected, Unavailable
 
 
 class IndexBroken(Unavailable):
@@ -14,6 +14,20 @@ class IndexBroken(Unavailable):
         """Keep whose index it is."""
         super().__init__("the search index is being built again")
         self.tenant = tenant
+
+
+class TooManyWords(Rejected):
+    """The query has more distinct words than are searched; none of them is passed over."""
+
+    code = "too_many_words"
+
+    def __init__(self, words_max: int) -> None:
+        """Say how many there may be."""
+        message = (
+            f"the query has more than {words_max} distinct words, not counting words such as"
+            " `the`; send fewer"
+        )
+        super().__init__(message, field="query")
 
 
 class IndexInUse(Unavailable):

@@ -23,14 +23,11 @@ from chancery.retrieval.adapters.matching import Clauses, count_each, find
 from chancery.retrieval.adapters.words import Word, question_words, word_terms
 from chancery.retrieval.domain.entries import EntryKind
 from chancery.retrieval.domain.gathering import Hit
-from chancery.retrieval.domain.ranking import LOOKED_AT_MIN, Weights, leading
+from chancery.retrieval.domain.ranking import LOOKED_AT_MIN, WORDS_MAX, Weights, leading
 from chancery.retrieval.domain.repetition import repetitions
 
 FILTERS_REMEMBERED = 32
 """Filters that are kept: a run searches the same revisions several times, and others do later."""
-
-WORDS_MAX = 150
-"""Distinct words of a question that are searched; each twenty-four are a pass over the scope."""
 
 
 @runtime_checkable

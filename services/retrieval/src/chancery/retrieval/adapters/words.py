@@ -61,6 +61,11 @@ def question_words(question: str) -> tuple[Word, ...]:
     return tuple({word.term: word for word in telling or found}.values())
 
 
+def count_words(question: str) -> int:
+    """Return how many words `question_words` finds."""
+    return len(question_words(question))
+
+
 def word_terms(word: str) -> tuple[str, ...]:
     """Return the distinct terms in the index of one word, which may have several parts."""
     return tuple(dict.fromkeys(STEMS.analyze(prepare(word))))

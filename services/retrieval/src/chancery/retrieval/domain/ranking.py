@@ -19,6 +19,9 @@ LOOKED_AT_MIN: Final = 50
 """Entries that are put in order at least: what one search may ask for. So asking for fewer does not
 change their order."""
 
+WORDS_MAX: Final = 150
+"""Distinct words of a question that are searched; each twenty-four are a pass over the scope."""
+
 CODES_REMEMBERED: Final = 16 * 1024
 """Codes whose words are kept, some 3 MB, 20 if all were of the longest questions: most questions
 meet the same ones."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -11,7 +12,8 @@ from chancery.events.index_requests import ConfirmRevision, RevisionConfirmed
 from chancery.events.requests import Request
 from chancery.events.search import Search, SearchHit, SearchKind, SearchPin, SearchResult
 from chancery.retrieval.domain.entries import Pin, RevisionRef, pin_number
-from chancery.retrieval.errors import IndexBroken
+from chancery.retrieval.domain.ranking import WORDS_MAX
+from chancery.retrieval.errors import IndexBroken, TooManyWords
 from chancery.retrieval.handlers.following import FRESHNESS_WAIT_S, Following
 
 SCOPES_REMEMBERED = 32
@@ -25,14 +27,19 @@ class Searching:
     """Handlers of the queries; nothing outside their pins is looked at, counted or told."""
 
     following: Following
+    count_words: Callable[[str], int]
+    """How many distinct words of a query are searched for."""
 
     async def search(self, request: Request[Search]) -> SearchResult:
         """Return the passages, best first, once the index has what the pins need.
 
         Raises:
+            TooManyWords: some would have no part in what is found; a question has no such bound.
             Unavailable: the index is being built again; try again.
         """
         tenant, body = request.caller.tenant, request.body
+        if self.count_words(body.query) > WORDS_MAX:
+            raise TooManyWords(WORDS_MAX)
         position = await self.following.reached(
             tenant, body.index_sequence, within_s=FRESHNESS_WAIT_S
         )
