@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import AsyncExitStack
 
 import pytest
@@ -42,9 +43,9 @@ async def test_who_waits_for_others_is_told_that_all_are_busy() -> None:
 
 
 async def test_more_than_a_principal_may_hold_is_refused_at_once() -> None:
-    turns = Turns(TurnLimits(running=3, running_each=1, held_each=3, wait_s=60))
+    turns = Turns(TurnLimits(running=3, running_each=1, held_each=3, wait_s=600))
 
-    async with asyncio.timeout(5), turns.of(ADA), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), turns.of(ADA), asyncio.TaskGroup() as group:
         waiting = [group.create_task(_pass(turns)) for _ in range(2)]
         await _turn_of_the_loop()
         with pytest.raises(TooManyQueries) as refused:
@@ -59,7 +60,7 @@ async def test_more_than_a_principal_may_hold_is_refused_at_once() -> None:
 
 
 async def test_a_hundred_waiting_statements_of_one_do_not_delay_another() -> None:
-    turns = Turns(TurnLimits(running=2, running_each=1, held_each=200, wait_s=60))
+    turns = Turns(TurnLimits(running=2, running_each=1, held_each=200, wait_s=600))
     order: list[str] = []
 
     async def ask(name: str) -> None:
@@ -67,7 +68,7 @@ async def test_a_hundred_waiting_statements_of_one_do_not_delay_another() -> Non
             await _turn_of_the_loop()
             order.append(name)
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         for _ in range(100):
             group.create_task(ask("ada"))
         await _turn_of_the_loop()
@@ -75,6 +76,65 @@ async def test_a_hundred_waiting_statements_of_one_do_not_delay_another() -> Non
 
     assert order.index("bob") < 5
     assert len(order) == 101
+
+
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize("principals", [3, 20])
+async def test_the_principals_of_one_tenant_do_not_delay_another_tenant(principals: int) -> None:
+    turns = Turns(TurnLimits(running=5, running_each=2, held_each=32, wait_s=60))
+    order: list[str] = []
+
+    async def ask(tenant: str, name: str) -> None:
+        async with turns.of((tenant, name)):
+            await _turn_of_the_loop()
+            order.append(tenant)
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        for number in range(principals * 32):
+            group.create_task(ask("acme", f"p{number % principals}"))
+        await _turn_of_the_loop()
+        for number in range(10):
+            group.create_task(ask("good", f"p{number % 2}"))
+
+    first = [number for number, tenant in enumerate(order) if tenant == "good"]
+    assert len(order) == principals * 32 + 10
+    assert first[0] <= 2 * 5
+    assert first[-1] <= 2 * 5 + 10 * 5 // 2
+
+
+@pytest.mark.req("KO-3")
+async def test_a_tenant_alone_has_all_places_and_its_principals_share_them() -> None:
+    turns = Turns(TurnLimits(running=4, running_each=2, held_each=32, wait_s=60))
+    order: list[str] = []
+
+    async def ask(name: str) -> None:
+        async with turns.of(("acme", name)):
+            await _turn_of_the_loop()
+            order.append(name)
+
+    async with turns.of(ADA), turns.of(ADA), turns.of(BOB), turns.of(BOB):
+        pass
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        for number in range(60):
+            group.create_task(ask(f"p{number % 3}"))
+
+    shares = Counter(order[:30])
+    assert len(shares) == 3
+    assert max(shares.values()) - min(shares.values()) <= 2
+
+
+async def test_a_place_that_comes_to_who_has_gone_goes_on() -> None:
+    turns = Turns(TurnLimits(running=1, running_each=1, held_each=4, wait_s=60))
+
+    for _ in range(3):
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+            async with turns.of(ADA):
+                gone = group.create_task(_pass(turns, BOB))
+                stays = group.create_task(_pass(turns, ("other", "eve")))
+                await _turn_of_the_loop()
+            gone.cancel()
+        assert gone.cancelled()
+        assert not stays.cancelled()
 
 
 async def test_nothing_is_remembered_of_who_has_left() -> None:
@@ -101,8 +161,8 @@ def test_processes_are_left_for_runs_and_for_others(
     assert (limits.running, limits.running_each) == (running, each)
 
 
-async def _pass(turns: Turns) -> None:
-    async with turns.of(ADA):
+async def _pass(turns: Turns, principal: tuple[str, str] = ADA) -> None:
+    async with turns.of(principal):
         pass
 
 

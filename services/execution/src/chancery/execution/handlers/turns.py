@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -44,16 +45,70 @@ class _Line:
 
 
 @dataclass(slots=True)
+class _Places:
+    """The places where statements run, and who waits for one.
+
+    The next one goes to the tenant that has the fewest, of it to the principal that has the fewest,
+    and of these to whoever has waited longest.
+    """
+
+    free: int
+    _waiting: dict[asyncio.Future[None], Principal] = field(
+        default_factory=dict[asyncio.Future[None], Principal]
+    )
+    _tenants: Counter[str] = field(default_factory=Counter[str])
+    _principals: Counter[Principal] = field(default_factory=Counter[Principal])
+
+    async def take(self, principal: Principal) -> None:
+        """Wait for a place of `principal`."""
+        given = asyncio.get_running_loop().create_future()
+        self._waiting[given] = principal
+        self._give()
+        try:
+            await given
+        except asyncio.CancelledError:
+            if self._waiting.pop(given, None) is None:
+                self.leave(principal)
+            raise
+
+    def leave(self, principal: Principal) -> None:
+        """Give a place of `principal` to the next one."""
+        self.free += 1
+        self._count(principal, -1)
+        self._give()
+
+    def _give(self) -> None:
+        while self.free and self._waiting:
+            given, principal = min(self._waiting.items(), key=lambda each: self._rank(each[1]))
+            del self._waiting[given]
+            self.free -= 1
+            self._count(principal, 1)
+            given.set_result(None)
+
+    def _rank(self, principal: Principal) -> tuple[int, int]:
+        return self._tenants[principal[0]], self._principals[principal]
+
+    def _count(self, principal: Principal, change: int) -> None:
+        """Keep who has how many places; whoever has none is not remembered."""
+        self._tenants[principal[0]] += change
+        self._principals[principal] += change
+        if not self._tenants[principal[0]]:
+            del self._tenants[principal[0]]
+        if not self._principals[principal]:
+            del self._principals[principal]
+
+
+@dataclass(slots=True)
 class Turns:
-    """Gives turns: first within a principal, then among principals, each in order of arrival."""
+    """Gives turns: within a principal in order of arrival, then fairly by tenant and principal."""
 
     limits: TurnLimits = DEFAULT_LIMITS
     _lines: dict[Principal, _Line] = field(default_factory=dict[Principal, _Line])
-    _running: asyncio.Semaphore = field(init=False)
+    _places: _Places = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin with nothing running."""
-        self._running = asyncio.Semaphore(self.limits.running)
+        self._places = _Places(self.limits.running)
 
     @asynccontextmanager
     async def of(self, principal: Principal) -> AsyncGenerator[None]:
@@ -68,18 +123,18 @@ class Turns:
             raise TooManyQueries
         line.held += 1
         try:
-            await self._take(line.turn)
+            await self._take(line.turn, principal)
             try:
                 yield
             finally:
-                self._running.release()
+                self._places.leave(principal)
                 line.turn.release()
         finally:
             line.held -= 1
             if not line.held:
                 del self._lines[principal]
 
-    async def _take(self, own: asyncio.Semaphore) -> None:
+    async def _take(self, own: asyncio.Semaphore, principal: Principal) -> None:
         until = asyncio.get_running_loop().time() + self.limits.wait_s
         try:
             async with asyncio.timeout_at(until):
@@ -88,7 +143,7 @@ class Turns:
             raise TooManyQueries from error
         try:
             async with asyncio.timeout_at(until):
-                await self._running.acquire()
+                await self._places.take(principal)
         except TimeoutError as error:
             own.release()
             raise Busy from error
