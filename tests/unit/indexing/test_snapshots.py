@@ -76,8 +76,8 @@ async def test_a_workbook_and_a_parquet_file_become_the_same_table() -> None:
         found[manifest.extractor.partition("+")[0]] = manifest.columns
         assert [card.label for card in manifest.cards] == ["SUM(orders.amount)"]
 
-    assert set(found) == {"xlsx/1", "parquet/1"}
-    assert found["xlsx/1"] == found["parquet/1"]
+    assert set(found) == {"xlsx/2", "parquet/2"}
+    assert found["xlsx/2"] == found["parquet/2"]
 
 
 @pytest.mark.req("CR-27")

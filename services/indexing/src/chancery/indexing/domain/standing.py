@@ -1,8 +1,8 @@
 """The index state that a revision should have, and the events that bring it there.
 
 A revision's canonical form is made under an extractor's identity. For a document that is the
-extractor of its media type. For a snapshot it is `csv/1+<types>.<measures>` (or `parquet/1`,
-`xlsx/1`), with hashes over what the publisher declares of column types, and of measures and the
+extractor of its media type. For a snapshot it is `csv/2+<types>.<measures>` (or `parquet/2`,
+`xlsx/2`), with hashes over what the publisher declares of column types, and of measures and the
 columns that policy names: declaring other ones makes another identity, so another
 `revision-extracted`, and the manifest named by the newest `revision-ready` is in force. Until
 then the snapshot is pending: a measure that was redefined is not answered by its old definition.
@@ -35,9 +35,11 @@ from chancery.tabular.formats import format_of
 
 State: TypeAlias = Literal["pending", "ready", "failed", "excluded", "unavailable"]
 
-SNAPSHOT_VERSION = "1"
-"""The version of the conversions to Parquet; their identity is `csv/1`, `parquet/1` or `xlsx/1`,
-with the hashes of the declaration appended."""
+SNAPSHOT_VERSION = "2"
+"""The version of the conversions to Parquet; their identity is `csv/2`, `parquet/2` or `xlsx/2`,
+with the hashes of the declaration appended. It is raised whenever the same bytes give another file:
+where the Parquet of an earlier version is lost, today's would else be another one than the pinned.
+"""
 
 FIELD_CHARACTERS_MAX = 200
 
