@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from chancery.kernel.canonical import Json, canonical_bytes, exact_bytes, parse_json
 from chancery.kernel.errors import Corrupt
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 PLACES_MAX: Final = 20
 """How many places of wrong fields are told: a file of somebody else can have any number of them."""
@@ -93,17 +90,16 @@ class Record(BaseModel):
 
 def places(error: ValidationError) -> str:
     """Return the first dotted paths that `error` is about, without the values found there."""
-    found = sorted({".".join(str(step) for step in item["loc"]) for item in _items(error)} - {""})
+    found = sorted({*_paths(error)} - {""})
     more = f" and {len(found) - PLACES_MAX} more" if len(found) > PLACES_MAX else ""
     return ", ".join(found[:PLACES_MAX]) + more or "its fields do not fit together"
 
 
 def first_place(error: ValidationError) -> str | None:
     """Return the first dotted path that `error` is about."""
-    for item in _items(error):
-        return ".".join(str(step) for step in item["loc"]) or None
-    return None
+    return _paths(error)[0] or None
 
 
-def _items(error: ValidationError) -> list[ErrorDetails]:
-    return error.errors(include_url=False, include_context=False, include_input=False)
+def _paths(error: ValidationError) -> list[str]:
+    told = error.errors(include_url=False, include_context=False, include_input=False)
+    return [".".join(str(step) for step in each["loc"]) for each in told]
