@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import psutil
@@ -19,8 +20,6 @@ from chancery.tabular.schema import TableSchema
 from chancery.tabular.snapshot import convert_csv
 from chancery.testkit.waiting import WITHIN_S, eventually
 
-ROWS = 900_000
-"""So many that reading them takes seconds: time to be killed at it."""
 SLOW = "select count(*) from orders a, orders b, orders c, orders d where a.id + b.id < c.id * d.id"
 
 
@@ -103,19 +102,50 @@ async def _cancelled(pool: WorkerPool) -> None:
 
 @pytest.mark.req("KO-3")
 @pytest.mark.parametrize("deaths", [1, 2])
-async def test_a_file_is_converted_once_more_when_its_process_dies(deaths: int) -> None:
+async def test_a_file_is_converted_once_more_when_its_process_dies(
+    deaths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What becomes of a file is recorded for good, so that one death must not decide it."""
-    data = b"id\n" + b"".join(b"%d\n" % n for n in range(ROWS))
+    asked = Asked(WorkerProcess.exchange)
+    monkeypatch.setattr(WorkerProcess, "exchange", asked.exchange)
     async with WorkerPool(concurrency=1) as pool, asyncio.TaskGroup() as group:
-        first = await eventually(lambda: pool.spare_pid)
-        outcome = group.create_task(_outcome(pool, data))
-        await eventually(lambda: _works(first))
-        second = await eventually(lambda: pool.spare_pid)
-        for pid in (first, second)[:deaths]:
-            await eventually(lambda pid=pid: _works(pid))
-            psutil.Process(pid).kill()
+        outcome = group.create_task(_outcome(pool, b"id\n1\n2\n"))
+        for number in range(2):
+            await eventually(lambda number=number: len(asked.workers) > number)
+            if number < deaths:
+                psutil.Process(asked.workers[number].pid).kill()
+            asked.may_talk.release()
 
-    assert outcome.result() == (ROWS if deaths == 1 else ("sql_resources", "snapshot"))
+    assert outcome.result() == (2 if deaths == 1 else ("sql_resources", "snapshot"))
+    assert len(asked.workers) == 2
+
+
+class Asked:
+    """Holds each process that is asked until it may talk, so that it can die before it replies."""
+
+    def __init__(self, exchange: Callable[..., list[bytes]]) -> None:
+        self.workers: list[WorkerProcess] = []
+        self.may_talk = threading.Semaphore(0)
+        self._exchange = exchange
+
+    @property
+    def exchange(self) -> Callable[..., list[bytes]]:
+        """Return the method that holds."""
+
+        def held(
+            worker: WorkerProcess,
+            frames: Sequence[bytes],
+            *,
+            deadline_s: float,
+            reply_bytes_max: int,
+        ) -> list[bytes]:
+            self.workers.append(worker)
+            assert self.may_talk.acquire(timeout=WITHIN_S)
+            return self._exchange(
+                worker, frames, deadline_s=deadline_s, reply_bytes_max=reply_bytes_max
+            )
+
+        return held
 
 
 async def _outcome(pool: WorkerPool, data: bytes) -> int | tuple[str, str | None]:
