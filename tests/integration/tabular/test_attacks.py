@@ -123,7 +123,7 @@ def test_a_statement_that_grows_is_planned_or_refused_at_once(sql: str, code: st
     except Rejected as refused:
         found = refused.code
 
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 10
     assert found == code
 
 

@@ -41,10 +41,12 @@ class Server:
 
 
 def served(
-    server: Callable[[httpx.Request], httpx.Response], token: str = "tok"
+    server: Callable[[httpx.Request], httpx.Response], token: str = "tok", *, absence_s: float = 60
 ) -> AbstractAsyncContextManager[Chancery]:
     transport = httpx.MockTransport(server)
-    return connect("http://chancery", token, patience_s=1.0, absence_s=0.5, transport=transport)
+    return connect(
+        "http://chancery", token, patience_s=60, absence_s=absence_s, transport=transport
+    )
 
 
 def frame(number: int, event: str, data: str = '{"run_id": "r"}') -> bytes:
@@ -87,7 +89,7 @@ async def test_a_refusal_is_not_repeated() -> None:
 
 async def test_an_address_at_which_nothing_answers_is_given_up() -> None:
     server = Server([httpx.ConnectError("down")])
-    async with served(server) as client:
+    async with served(server, absence_s=0.5) as client:
         with pytest.raises(Unreachable) as refused:
             await client.run("r")
 

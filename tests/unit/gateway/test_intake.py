@@ -73,7 +73,7 @@ async def call(
         assert shown.caller.principal == "ada"
 
     watch = create_watch((), CollectorRegistry())
-    pace = Pace(pause_max_s=0.05, within_s=1)
+    pace = Pace(pause_max_s=0.3, within_s=60)
     intake = Intake(app, 1000, watch, prove, Room(), pace)
     encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     scope: Scope = {"type": "http", "method": "POST", "path": path, "headers": encoded}

@@ -182,7 +182,7 @@ async def test_an_upload_that_is_cut_off_leaves_nothing(
 async def test_who_falls_silent_is_refused_and_leaves_nothing(
     world: World, tmp_path: Path, path: str
 ) -> None:
-    world.pace = Pace(pause_max_s=0.05)
+    world.pace = Pace(pause_max_s=0.3)
     sender = Sender(PIECE, 8, ending=None)
 
     await sender.call(world.surface(), path, TABLE.get(path, "text/plain"))

@@ -179,7 +179,7 @@ def test_hostile_nesting_is_refused_quickly(opening: str) -> None:
         with pytest.raises(Rejected):
             gate("select " + (opening * SQL_BYTES_MAX)[:length])
 
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 10
 
 
 FRAGMENTS = (

@@ -46,7 +46,7 @@ def test_too_many_grouping_sets_are_refused_at_once(sql: str) -> None:
         gate(sql)
 
     assert refused.value.code == "sql_too_complex"
-    assert time.process_time() - began < 0.2  # The second took a minute and 1.8 GB.
+    assert time.process_time() - began < 5  # The second took a minute and 1.8 GB.
 
 
 @pytest.mark.parametrize(

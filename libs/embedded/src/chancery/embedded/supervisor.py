@@ -39,7 +39,7 @@ class Child:
 class Limits:
     """Bounds of the supervision; times in seconds."""
 
-    ready_within_s: float = 60.0
+    ready_within_s: float = 180.0
     stop_within_s: float = 20.0
     poll_s: float = 0.05
     backoff_first_s: float = 0.25
