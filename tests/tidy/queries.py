@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import sqlglot
 from sqlglot import exp
 
-from tests.tidy.tree import Finding, docstrings
+from tests.tidy.tree import Finding, docstrings, parsed
 
 _LEAD = r"\s*(--[^\n]*\n\s*)*"
 _STATEMENT = re.compile(
@@ -26,7 +26,7 @@ _LITERAL = re.compile(r"'(?:[^']|'')*'")
 
 def statements_in_code(text: str) -> Iterator[Finding]:
     """Find string literals that are SQL statements."""
-    tree = ast.parse(text)
+    tree = parsed(text)
     documentation = docstrings(tree)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or id(node) in documentation:

@@ -8,7 +8,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 
-from tests.tidy.tree import Finding, dotted, walk, walk_if_any
+from tests.tidy.tree import Finding, dotted, parsed, walk, walk_if_any
 
 MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 50
@@ -47,13 +47,13 @@ def line_length(text: str) -> Iterator[Finding]:
 
 def module_docstring(text: str) -> Iterator[Finding]:
     """Find a module without a docstring."""
-    if ast.get_docstring(ast.parse(text)) is None:
+    if ast.get_docstring(parsed(text)) is None:
         yield Finding(0, "the module says nothing about itself")
 
 
 def public_docstrings(text: str) -> Iterator[Finding]:
     """Find public classes and functions without a docstring; nested functions need none."""
-    yield from _undocumented(ast.parse(text).body)
+    yield from _undocumented(parsed(text).body)
 
 
 def _undocumented(body: list[ast.stmt]) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def promises(text: str) -> Iterator[Finding]:
 
 def empty_functions(text: str) -> Iterator[Finding]:
     """Find functions without a body, outside protocols and overloads."""
-    tree = ast.parse(text)
+    tree = parsed(text)
     declared = {
         id(item)
         for node in ast.walk(tree)

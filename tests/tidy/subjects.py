@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.tidy.tree import Finding, docstrings
+from tests.tidy.tree import Finding, docstrings, parsed
 
 HOME = "libs/events/src/chancery/events/topology"
 """The module, or package, that may."""
@@ -20,7 +20,7 @@ _HOLE = "\0"
 
 def spelled_subjects(text: str) -> Iterator[Finding]:
     """Find literals and f-strings that have the form of a subject or of its pattern."""
-    tree = ast.parse(text)
+    tree = parsed(text)
     skipped = docstrings(tree) | _inside_formats(tree)
     for node in ast.walk(tree):
         if id(node) not in skipped and _SUBJECT.fullmatch(_template(node)):

@@ -65,9 +65,15 @@ def findings(sources: Iterable[Source], check: Check) -> list[str]:
     ]
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    """Return the tree of the module `text`, parsed once for all checks."""
+    return ast.parse(text)
+
+
 def walk(text: str) -> Iterator[ast.AST]:
     """Return every node of the module `text`."""
-    return ast.walk(ast.parse(text))
+    return ast.walk(parsed(text))
 
 
 def walk_if_any(text: str, *names: str) -> Iterator[ast.AST]:
