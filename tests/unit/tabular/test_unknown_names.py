@@ -92,3 +92,35 @@ def test_a_refusal_repeats_nothing_else_of_the_statement() -> None:
             plan(sql, [ORDERS])
 
         assert "secretive" not in refused.value.detail
+
+
+@pytest.mark.parametrize("column", ["user", "author"])
+@pytest.mark.parametrize(
+    ("sql", "remedied"),
+    [
+        (
+            "SELECT id AS user, count(*) AS n FROM t GROUP BY user ORDER BY user",
+            "SELECT id AS who, count(*) AS n FROM t GROUP BY who ORDER BY who",
+        ),
+        ("SELECT id AS user FROM t ORDER BY user", "SELECT id AS who FROM t ORDER BY who"),
+        (
+            "SELECT user FROM (SELECT id AS user FROM t) q",
+            "SELECT q.user FROM (SELECT id AS user FROM t) q",
+        ),
+        ("SELECT id FROM t LIMIT (user)", "SELECT id FROM t LIMIT 5"),
+    ],
+)
+def test_an_alias_that_the_engine_takes_for_a_session_value_is_told_so_with_the_remedy(
+    sql: str, remedied: str, column: str
+) -> None:
+    table = TableSchema("t", (column_of("id", "BIGINT"), column_of(column, "BIGINT")))
+
+    assert plan(remedied, [table]).reads == {"t": ("id",)}
+    with pytest.raises(Rejected) as refused:
+        plan(sql, [table])
+
+    assert refused.value.code == "sql_unknown_column"
+    assert refused.value.detail == (
+        'sql names "user", which the engine takes for the clock or the session there;'
+        " give the alias another name, or write the column with its table"
+    )

@@ -21,7 +21,7 @@ from chancery.kernel.canonical import Json
 from chancery.tabular.ambiguity import has_ambiguous_name
 from chancery.tabular.gate import GatedQuery
 from chancery.tabular.parsing import SESSION_VALUES, parsed
-from chancery.tabular.refusals import refusal, unknown_name
+from chancery.tabular.refusals import refusal, session_name, unknown_name
 from chancery.tabular.schema import TableSchema, ascii_fold
 from chancery.tabular.tree import as_items, as_text, objects_within
 
@@ -97,12 +97,14 @@ def _check_names(node: Mapping[str, Json], tables: Sequence[TableSchema]) -> Non
     for names in _references(node):
         name = ascii_fold(names[-1])
         is_call = len(names) == 1 and name in SESSION_VALUES
-        if name not in known | aliases or (is_call and (name in aliases or name not in known)):
+        if is_call and (name in aliases or name not in known):
+            raise session_name(names[-1])
+        if name not in known | aliases:
             raise unknown_name("sql_unknown_column", names[-1])
     for each in objects_within(node):
         for names in _references(each) if each.get("type") == "LIMIT_MODIFIER" else ():
             if ascii_fold(names[-1]) in SESSION_VALUES:
-                raise unknown_name("sql_unknown_column", names[-1])
+                raise session_name(names[-1])
 
 
 def _references(node: Mapping[str, Json]) -> Iterator[list[str]]:

@@ -69,6 +69,16 @@ def unknown_name(code: str, name: str) -> Rejected:
     return Rejected(f"{TEXTS[code]}: {_shown(name)}", field="sql", code=code)
 
 
+def session_name(name: str) -> Rejected:
+    """Return the refusal of a name that the engine takes for a session value where it stands.
+
+    It is told alike whether a table has such a column or not, and whether an alias is called so.
+    """
+    remedy = "give the alias another name, or write the column with its table"
+    detail = f"sql names {_shown(name)}, which the engine takes for the clock or the session there"
+    return Rejected(f"{detail}; {remedy}", field="sql", code="sql_unknown_column")
+
+
 def _shown(name: str) -> str:
     """Return a name on one line, quoted as in SQL; what no screen shows as it is, as escapes."""
     kept = name[:NAME_CHARACTERS_MAX]
