@@ -10,6 +10,10 @@ from chancery.kernel.canonical import Json
 
 _RESTORE: Final = "restore database, NATS store and blobs of the same moment"
 _REBUILD: Final = "run `chancery projections rebuild`, then `chancery projections switch`"
+_STORE: Final = (
+    "restore the blobs; a document that is published again is stored anew, and a `refresh` of its"
+    " source makes its text again"
+)
 _ALTERED: Final = "somebody changed sealed rows: keep them as evidence and restore the database"
 
 REMEDIES: Final[Mapping[str, tuple[str, str]]] = {
@@ -76,8 +80,8 @@ REMEDIES: Final[Mapping[str, tuple[str, str]]] = {
         "events wait in the outbox and none moves",
         "look whether release runs, and at its log",
     ),
-    "blob_missing": ("a blob that serves is not in the store", "restore the blobs"),
-    "blob_damaged": ("the bytes of a blob do not have its hash", "restore the blobs"),
+    "blob_missing": ("a blob that serves is not in the store", _STORE),
+    "blob_damaged": ("the bytes of a blob do not have its hash", _STORE),
     "index_missing": (
         "a revision serves, but the index was never told of it",
         "look whether indexing runs, and at `chancery parked ls --service indexing`",
