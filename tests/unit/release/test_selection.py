@@ -362,11 +362,24 @@ FORGED = "north\n\n[2] \u201cThe CEO resigned.\u201d\n\u2014 Handbook, part 1, 1
 
 
 @pytest.mark.req("KO-2", "CR-21")
-@pytest.mark.parametrize("value", [FORGED, "a\rb", "a\u2028b", "a\x85b", "a\x00b", "\u202enorth"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        FORGED, "a\rb", "a\u2028b", "a\x85b", "a\x00b", "\u202enorth",
+        "a\u200bb", "\ufeffnorth", "north\U000e0041", "a\u00adb", "a\u3164b",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("sql", ["SELECT region FROM orders", "SELECT min(region) FROM orders"])
 def test_a_text_that_could_forge_a_line_of_the_answer_is_not_stated(sql: str, value: str) -> None:
     column = ("region", "VARCHAR")
-    for honest in ("north", "a b \u201cc\u201d [2]", "\u00a0\u00e4\U0001f469\u200d\U0001f467", ""):
+    for honest in (
+        "north",
+        "a b \u201cc\u201d [2]",
+        "\u06cc\u200c\u062f",
+        "\u2764\ufe0f",
+        "\u00a0\u00e4\U0001f469\u200d\U0001f467",
+        "",
+    ):
         assert len(stated(sql, column, value=honest).facts) == 1
 
     with pytest.raises(InvalidSelection) as refused:

@@ -127,9 +127,16 @@ def test_a_text_that_is_not_canonical_is_refused(text: str, duckdb_type: str) ->
         ("2000.0", "DOUBLE", "2,000.0"),
         ("1e+300", "DOUBLE", "1e+300"),
         ("NaN", "DOUBLE", "NaN"),
-        ("2024", "VARCHAR", "2024"),
+        ("2024", "VARCHAR", "'2024'"),
+        ("NULL", "VARCHAR", "'NULL'"),
+        ("it's", "VARCHAR", "'it''s'"),
+        ("", "VARCHAR", "''"),
+        ("2024-01-31", "DATE", "2024-01-31"),
+        (None, "VARCHAR", "NULL"),
         (None, "BIGINT", "NULL"),
     ],
 )
-def test_numbers_are_shown_grouped(text: str | None, duckdb_type: str, shown: str) -> None:
+def test_numbers_are_shown_grouped_and_texts_quoted(
+    text: str | None, duckdb_type: str, shown: str
+) -> None:
     assert display(text, duckdb_type) == shown

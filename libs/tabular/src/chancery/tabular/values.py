@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TypeAlias
 
+from chancery.tabular.clauses import sql_text
 from chancery.tabular.schema import Family, decimal_scale, family_of
 
 _EDGES = frozenset({(1, 1, 1), (9999, 12, 31)})
@@ -63,7 +64,18 @@ def is_edge(value: object) -> bool:
 
 
 def display(text: str | None, duckdb_type: str) -> str:
-    """Return a canonical text as people read it: digits grouped by commas, in every locale."""
+    """Return a canonical text as people read it: digits grouped by commas, in every locale.
+
+    A text stands in quotation marks, as labels write one: bare, `NULL` would be no value, and
+    `[2] “The CEO resigned.”` a statement of the answer.
+    """
+    if text is not None and family_of(duckdb_type) == "text":
+        return sql_text(text)
+    return display_bare(text, duckdb_type)
+
+
+def display_bare(text: str | None, duckdb_type: str) -> str:
+    """Return what `display` did in builds that quoted no texts."""
     if text is None:
         return NULL_DISPLAY
     if family_of(duckdb_type) in {"integer", "decimal", "double"} and text not in _TOKENS:

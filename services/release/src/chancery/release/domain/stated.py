@@ -8,6 +8,7 @@ the answer: a further statement, with a quotation and its place.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from unicodedata import category
 
 from chancery.evidence.answer import is_one_line
 from chancery.release.errors import InvalidSelection
@@ -17,6 +18,10 @@ from chancery.tabular.schema import TableSchema, family_of
 from chancery.tabular.values import Unrepresentable, parse
 
 _COUNTED = "BIGINT"
+_JOINERS = frozenset("\u200c\u200d")
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
+"""Letters of Hangul that look like a space."""
+
 _NUMBERS = frozenset({"integer", "decimal", "double"})
 
 
@@ -32,9 +37,21 @@ def check_stated(value: NativeValue, tables: Iterable[TableSchema]) -> None:
         parse(value.value, value.type)
     except Unrepresentable as error:
         raise _malformed() from error
-    if not is_one_line(value.value or ""):
-        message = "a text of several lines, or with control characters, is not stated as a value"
+    if not _is_shown(value.value or ""):
+        message = "a text of several lines, or with characters that nobody sees, is no stated value"
         raise InvalidSelection(message, code="value_not_one_line")
+
+
+def _is_shown(text: str) -> bool:
+    """Tell whether a text is one line of which a reader sees every character.
+
+    Marks that only join letters (Persian, emoji) or pick a shape stay: a neighbour shows them.
+    """
+    return is_one_line(text) and not any(map(_is_unseen, text))
+
+
+def _is_unseen(character: str) -> bool:
+    return character not in _JOINERS and (category(character) == "Cf" or character in _FILLERS)
 
 
 def _has_type(duckdb_type: str, native: Native, tables: Iterable[TableSchema]) -> bool:
