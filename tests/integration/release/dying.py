@@ -1,12 +1,14 @@
 """Release as a process that kills itself at a named step of the seal, for one run.
 
-`python -m tests.integration.release.dying STEP TARGET DELAY_US`: the run whose id stands in the
-file TARGET is killed at STEP, DELAY_US microseconds after it got there. Nothing of this is in the
-product: the ports of the sealer are wrapped before the service starts.
+`python -m tests.integration.release.dying` loads everything once and forks a release for each line
+`[STEP, TARGET, DELAY_US]` of its input; it says the id of the process and, later, how that ended.
+The run whose id stands in the file TARGET is killed at STEP, DELAY_US microseconds after it got
+there. Nothing of this is in the product: the ports of the sealer are wrapped before it starts.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -198,15 +200,24 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _fault() -> Fault:
-    if __name__ != "__main__":
-        return Fault(NOWHERE, Path(os.devnull), 0)
-    return Fault(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+def forked() -> Fault:
+    """Fork for each line of the input; return in the fork, with what the line asks for."""
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            void = os.open(os.devnull, os.O_RDWR)
+            for number in (sys.stdin.fileno(), sys.stdout.fileno()):
+                os.dup2(void, number)
+            step, target, delay_us = json.loads(line)
+            return Fault(step, Path(target), delay_us)
+        print(pid, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    sys.exit(0)
 
 
 create_parts = app.create_parts
 validate = SealRun.__call__
-FAULT = _fault()
+FAULT = forked() if __name__ == "__main__" else Fault(NOWHERE, Path(os.devnull), 0)
 
 if __name__ == "__main__":
     dying = DyingDesk(FAULT)

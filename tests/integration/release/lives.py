@@ -7,13 +7,14 @@ release dies of the one or of the other, which are both on their way then.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import signal
 import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,9 +77,9 @@ class Lives:
 
     world: World
     folder: Path
-    environment: dict[str, str]
+    template: Process
     seed: int = 0
-    _child: Process | None = None
+    _pid: int | None = None
     _runs: list[Played] = field(default_factory=list[Played])
 
     async def play(self, steps: Sequence[str]) -> list[Ended]:
@@ -96,13 +97,21 @@ class Lives:
 
     async def stop(self) -> None:
         """End the process."""
-        child, self._child = self._child, None
-        if child is not None and child.returncode is None:
-            child.send_signal(signal.SIGKILL)
-            await child.wait()
+        if self._pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+            await self._death()
+
+    async def _death(self) -> int:
+        """Wait until the process has ended and return how."""
+        code, self._pid = await self._said(), None
+        return code
+
+    async def _said(self) -> int:
+        assert self.template.stdout is not None
+        return int(await self.template.stdout.readline())
 
     async def _live_and_die(self, step: str, kept: Published, lost: Published) -> None:
-        assert self._child is not None
         ref = lost.ref
         await self.world.append(ref, SourceGranted(grantee="anna"))
         runs = [(await self._gathered(each), each) for each in (kept, lost)]
@@ -113,7 +122,7 @@ class Lives:
         for run_id, source in runs:
             await self.world.propose(await self.world.admitted(run_id), source.quote(QUOTE))
         async with asyncio.timeout(60):
-            assert await self._child.wait() == -signal.SIGKILL
+            assert await self._death() == -signal.SIGKILL
         revoked_at = await self.world.append(ref, SourceGrantRevoked(grantee="anna"))
         for run_id, source in runs:
             played = Played(step, run_id, run_id == target, revoked_at if source is lost else None)
@@ -132,18 +141,9 @@ class Lives:
         await self.stop()
         target = self.folder / "target"
         target.unlink(missing_ok=True)
-        self._child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "tests.integration.release.dying",
-            step,
-            str(target),
-            str(delay_us),
-            env=self.environment,
-            cwd=ROOT,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+        assert self.template.stdin is not None
+        self.template.stdin.write(f"{json.dumps([step, str(target), delay_us])}\n".encode())
+        self._pid = await self._said()
         await eventually(self._answers, 60)
 
     async def _answers(self) -> bool:
@@ -200,17 +200,38 @@ async def living(
         "CHANCERY_MANAGEMENT_PORT": "0",
         "CHANCERY_LOG_LEVEL": "error",
     }
-    async with connect(nats_url, name="test-world") as bus:
+    async with connect(nats_url, name="test-world") as bus, _template(environment) as template:
         await apply(bus, Plan(ack_wait_s=1))
         pool = await open_pool(dsn, name="test")
         async with pool:
             # These parts are never run: the world around a process only needs their type.
             parts = await create_parts(Resources(bus, pool, SecretStr(dsn), blobs, KEY))
-            lives = Lives(World(bus, blobs, parts, database), folder, environment, seed)
+            lives = Lives(World(bus, blobs, parts, database), folder, template, seed)
             try:
                 yield lives
             finally:
                 await lives.stop()
+
+
+@asynccontextmanager
+async def _template(environment: dict[str, str]) -> AsyncGenerator[Process]:
+    """Yield the process that has loaded everything and forks release; it ends with its input."""
+    template = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.integration.release.dying",
+        env=environment,
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert template.stdin is not None
+    try:
+        yield template
+    finally:
+        template.stdin.close()
+        await template.wait()
 
 
 def assert_once(ended: Sequence[Ended], steps: Sequence[str]) -> None:
