@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Callable
 
 import pytest
 
 from chancery.kernel.errors import Rejected
+from chancery.tabular import sheet_xml
 from chancery.tabular.schema import ColumnDeclaration
 from chancery.tabular.snapshot import convert_xlsx
 from chancery.tabular.workbook import read_workbook
@@ -84,6 +86,32 @@ def test_a_cell_without_a_value_refuses_the_workbook_and_is_named(kind: str) -> 
 @pytest.mark.parametrize("kind", THERE)
 def test_a_cell_with_a_value_and_an_empty_one_do_not(kind: str) -> None:
     assert len(read_workbook(workbook([HEAD, [1, 10], [2, THERE[kind]]])).rows) == 2
+
+
+def told_of(data: bytes) -> object:
+    """Return what a workbook reads as, or what it is refused for."""
+    try:
+        return read_workbook(data)
+    except Rejected as error:
+        return error.code, error.field
+
+
+@pytest.mark.parametrize(
+    "around", ["{0}", "<!-- {1} -->{0}", "{1}{0}{1}", "<!--{0}-->{1}", "{0}<![CDATA[{1}]]>{1}"]
+)
+def test_that_plain_cells_are_not_parsed_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, around: str
+) -> None:
+    plain = '<c r="C3" s="0" t="n"><f a="b">A2&gt;1</f><v>1.5E-05</v></c><c r="D3"><v>7</v></c>'
+    cells = [each for each in (MISSING | THERE).values() if str(each).startswith("<")]
+    head: list[Cell] = [*HEAD, "c", "d"]
+    files = [workbook([head, [1, 10], [2, around.format(each, plain)]]) for each in cells]
+    with monkeypatch.context() as everything:
+        everything.setattr(sheet_xml, "_PLAIN", re.compile(rb"(?!)"))
+        whole = [told_of(each) for each in files]
+
+    assert [told_of(each) for each in files] == whole
+    assert len({type(each) for each in whole}) == 2
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,8 @@ _WHY = {
     "invalid_column_type": "is not a type that this column can have; leave it out, or choose text",
     "value_mismatch": "is a type that does not keep every value of the file; leave it out, or text",
     "xlsx_cell_error": (
-        "is an error such as #N/A, a formula whose value is not stored, or a negative date;"
-        " mend it, and save the file in a spreadsheet program"
+        "is an error such as #N/A, a formula whose value is not stored, a negative date, or a value"
+        " that is not plainly written; mend it, and save the file in a spreadsheet program"
     ),
     "xlsx_far_cell": (
         "stands so far from the other cells that the table would have more than 20,000,000;"
