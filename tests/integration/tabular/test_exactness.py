@@ -42,7 +42,9 @@ CANONICAL: dict[str, st.SearchStrategy[str]] = {
     "VARCHAR": TEXTS,
 }
 BOUNDED = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

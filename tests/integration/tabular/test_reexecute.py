@@ -121,7 +121,9 @@ def test_a_carried_statement_passes_the_gate_like_any_other() -> None:
 
 
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.decimals(-1000, 1000, places=2), min_size=1, max_size=20), st.randoms())
 def test_exact_aggregates_do_not_depend_on_the_order_of_rows(

@@ -37,7 +37,10 @@ class Server(httpx.AsyncBaseTransport):
         return httpx.Response(202, json=UPLOADED)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=20,
+)
 @given(size=st.integers(0, 3 * PIECE_BYTES))
 async def test_a_file_arrives_whole_in_bounded_pieces_with_its_length(
     tmp_path: Path, size: int

@@ -330,7 +330,9 @@ _ACTS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, m
 
 @pytest.mark.req("EV-6")
 @settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(acts=_ACTS, batch=st.integers(1, 5), cut=st.integers(0, 12))
 async def test_a_kept_index_equals_one_that_is_built_anew(

@@ -48,7 +48,9 @@ def test_a_sound_index_passes(sound: Path) -> None:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(choice=st.data())
 def test_a_changed_byte_or_a_cut_of_a_committed_file_is_noticed(

@@ -318,7 +318,10 @@ class TestMemoryBlobs(BlobsContract):
             await blobs.get("t1", sha256, limit=LIMIT)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=20,
+)
 @given(data=st.binary(max_size=4096))
 async def test_any_bytes_come_back_unchanged(tmp_path: Path, data: bytes) -> None:
     stores: tuple[Blobs, ...] = (LocalBlobs.at(tmp_path), open_blobs("memory:///"), MemoryBlobs())

@@ -243,7 +243,10 @@ class TestFake(ReceivingContract):
         return MemoryBlobs()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=30,
+)
 @given(pieces=st.lists(st.binary(max_size=400), max_size=8), scale=st.sampled_from([1, 1000]))
 async def test_any_pieces_are_read_and_hashed_as_one(pieces: list[bytes], scale: int) -> None:
     spool, written = Spool(), b""

@@ -18,7 +18,7 @@ from chancery.events.topology import SERVICES
 from chancery.testkit.servers import NATS_IMAGE, ServerSettings, Source, nats_source
 from chancery.testkit.starting import start_prepared
 
-CONNECT_TIMEOUT_S = 5
+CONNECT_TIMEOUT_S = 30
 _PORT = 4222
 _CONFIG = (
     "max_payload: 8388608\n"

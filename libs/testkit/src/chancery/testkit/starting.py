@@ -9,7 +9,7 @@ from chancery.embedded.process import ProcessSpec, RunningProcess, start
 from chancery.testkit.waiting import wait_until
 
 ATTEMPTS = 3
-READY_WITHIN_S = 20
+READY_WITHIN_S = 90
 
 
 class Prepared(Protocol):
