@@ -163,6 +163,18 @@ def test_a_word_whose_rest_is_not_seen_is_not_joined_with_the_next_line() -> Non
     assert text.endswith("\nthat goes on")
 
 
+def test_a_page_of_very_many_shapes_keeps_its_white_text_and_is_read_in_time() -> None:
+    """Maps and drawings: whether a label stands on one of them is not asked; what is tiny is."""
+    shapes = b"0 0 0.4 rg " + b"9 9 3 3 re f " * 5_001
+    labels = b"".join(shown("label", "1 g", top=700 - n) for n in range(0, 600, 2))
+
+    text, *_ = read_pdf(page(shapes + labels + shown("gone", size=0.2)))
+
+    assert set(text.split()) == {"label"}
+    few = b"0 0 0.4 rg " + b"9 9 3 3 re f " * 4_000
+    assert read_pdf(page(SEEN + few + shown("gone", "1 g")))[0].split() == ["first", "last"]
+
+
 def test_text_that_runs_off_the_page_is_kept_as_far_as_it_is_seen() -> None:
     text, *_ = read_pdf(page(shown("abcdefghijklmnopqrstuvwxyz", left=580)))
 

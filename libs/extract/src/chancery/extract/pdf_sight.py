@@ -6,11 +6,11 @@ with it, and a reader sees them there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from chancery.extract.pdfium_objects import Box, Colour, PageObject
+from chancery.extract.pdfium_objects import Box, Colour, Kind, PageObject
 
 LEAST_POINTS: Final = 0.5
 """Smaller letters are read by nobody, on paper or on a screen."""
@@ -18,9 +18,16 @@ LEAST_POINTS: Final = 0.5
 WHITE_FROM: Final = 250
 """A colour whose parts are all at least this is white on paper."""
 
+SHAPES_MAX: Final = 5_000
+"""Of a page that paints more it is not asked what stands on nothing: all of its text is kept."""
+
+_EVERYWHERE: Final = (float("-inf"), float("-inf"), float("inf"), float("inf"))
+
 CLEAR_TO: Final = 12
 """An alpha of up to this, of 255, is seen by nobody."""
 
+_TEXTS: Final = frozenset[Kind](("text",))
+_SHAPES: Final = frozenset[Kind](("image", "path", "shading"))
 _STROKED: Final = frozenset((1, 5))
 _FILLED_AND_STROKED: Final = frozenset((2, 6))
 _INVISIBLE: Final = 3
@@ -35,19 +42,20 @@ class Sight:
     outside: frozenset[int]
 
 
-def look_at(objects: Iterable[PageObject], page: Box) -> Sight:
-    """Return which texts of a page are not seen; its box is what is visible of it."""
-    kept = list(objects)
+def look_at(find: Callable[[Collection[Kind]], Iterable[PageObject]], page: Box) -> Sight:
+    """Return which texts of a page are not seen.
+
+    `find` gives its objects of some kinds, `page` is the visible box.
+    """
     doubtful: list[tuple[PageObject, Box]] = []
     outside: list[int] = []
-    for each in kept:
-        if each.kind == "text":
-            box = each.box()
-            if _is_doubtful(each, box):
-                doubtful.append((each, box))
-            if not _contains(page, box):
-                outside.append(each.address)
-    unseen = _unseen(doubtful, kept) if doubtful else ()
+    for text in find(_TEXTS):
+        box = text.box()
+        if _is_doubtful(text, box):
+            doubtful.append((text, box))
+        if not _contains(page, box):
+            outside.append(text.address)
+    unseen = _unseen(doubtful, find(_SHAPES)) if doubtful else ()
     return Sight(frozenset(unseen), frozenset(outside))
 
 
@@ -63,20 +71,30 @@ def _is_doubtful(text: PageObject, box: Box) -> bool:
     return all(_is_clear(each) or _is_white(each) for each in _colours(text, mode))
 
 
-def _unseen(doubtful: list[tuple[PageObject, Box]], objects: list[PageObject]) -> Iterable[int]:
-    pictures = [each.box() for each in objects if each.kind == "image"]
-    grounds = [*pictures, *(each.box() for each in objects if _is_ground(each))]
+def _unseen(doubtful: list[tuple[PageObject, Box]], objects: Iterable[PageObject]) -> Iterable[int]:
+    pictures: list[Box] = []
+    grounds: list[Box] = []
+    for each in objects:
+        if each.kind == "image":
+            pictures.append(each.box())
+        elif _is_ground(each):
+            grounds.append(each.box())
+        if len(pictures) + len(grounds) > SHAPES_MAX:
+            pictures = grounds = [_EVERYWHERE]
+            break
+    anything = [*pictures, *grounds]
     for text, box in doubtful:
-        mode, middle = text.text_mode(), _middle(box)
-        if _is_tiny(text, box):
+        is_invisible = _is_invisible(text)
+        behind, where = (pictures, _middle(box)) if is_invisible else (anything, box)
+        if _is_tiny(text, box) or not any(overlap(where, each) for each in behind):
             yield text.address
-        elif mode != _CLIPPING and (
-            mode == _INVISIBLE or all(map(_is_clear, _colours(text, mode)))
-        ):
-            if not any(overlap(middle, each) for each in pictures):
-                yield text.address
-        elif not any(overlap(box, each) for each in grounds):
-            yield text.address
+
+
+def _is_invisible(text: PageObject) -> bool:
+    """Tell whether only a picture can show what a text says."""
+    mode = text.text_mode()
+    clear = mode != _CLIPPING and all(map(_is_clear, _colours(text, mode)))
+    return mode == _INVISIBLE or clear
 
 
 def _is_ground(each: PageObject) -> bool:

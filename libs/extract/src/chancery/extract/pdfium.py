@@ -69,7 +69,7 @@ class Page:
     def sight(self) -> bytes:
         """Return of each character whether it is seen; nothing when all of them are."""
         visible, _ = self.box()
-        found = look_at(objects_of(self._page), visible)
+        found = look_at(lambda kinds: objects_of(self._page, kinds), visible)
         if not found.unseen and not found.outside:
             return b""
         said = bytearray(self._count)

@@ -5,7 +5,7 @@ Boxes are in points of the page, colours 0 to 255 with alpha. Nothing here judge
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from ctypes import addressof, c_float, c_int, c_uint
 from dataclasses import dataclass
 from math import sqrt
@@ -95,10 +95,11 @@ class PageObject:
         return not known or bool(filled.value), not known or bool(stroked.value)
 
 
-def objects_of(page: Any) -> Iterator[PageObject]:
-    """Yield what a page paints."""
-    number = _raw.FPDFPage_CountObjects(page)
-    yield from _all(page, _raw.FPDFPage_GetObject, int(number), _UNMOVED, 0)
+def objects_of(page: Any, kinds: Collection[Kind]) -> Iterator[PageObject]:
+    """Yield what a page paints of these kinds."""
+    number = int(_raw.FPDFPage_CountObjects(page))
+    wanted: dict[int, Kind] = {code: kind for code, kind in _KINDS.items() if kind in kinds}
+    yield from _all(page, _raw.FPDFPage_GetObject, number, _Place(wanted, _UNMOVED, 0))
 
 
 def address_of(handle: Any) -> int:
@@ -106,16 +107,27 @@ def address_of(handle: Any) -> int:
     return addressof(handle.contents) if handle else 0
 
 
-def _all(holder: Any, get: Any, number: int, matrix: Matrix, depth: int) -> Iterator[PageObject]:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is looked for, and where: `matrix` leads from there to the page."""
+
+    wanted: Mapping[int, Kind]
+    matrix: Matrix
+    depth: int
+
+    def inside(self, form: Any) -> _Place:
+        return _Place(self.wanted, _joined(_matrix(form), self.matrix), self.depth + 1)
+
+
+def _all(holder: Any, get: Any, number: int, place: _Place) -> Iterator[PageObject]:
     for index in range(number):
         handle = get(holder, index)
         kind = int(_raw.FPDFPageObj_GetType(handle))
-        if kind in _KINDS:
-            yield PageObject(_KINDS[kind], handle, matrix)
-        elif kind == _FORM and depth < DEPTH_MAX:
+        if kind in place.wanted:
+            yield PageObject(place.wanted[kind], handle, place.matrix)
+        elif kind == _FORM and place.depth < DEPTH_MAX:
             inner = int(_raw.FPDFFormObj_CountObjects(handle))
-            moved = _joined(_matrix(handle), matrix)
-            yield from _all(handle, _raw.FPDFFormObj_GetObject, inner, moved, depth + 1)
+            yield from _all(handle, _raw.FPDFFormObj_GetObject, inner, place.inside(handle))
 
 
 def _matrix(handle: Any) -> Matrix:
