@@ -254,12 +254,19 @@ async def close_client(client: Client) -> None:
             await client.close()
     except (nats.errors.Error, OSError, TimeoutError) as error:
         _log.warning("closing the NATS connection: %s", type(error).__name__)
-    # The driver cancels this task once. A connection that is refused at that moment swallows it
-    # before Python 3.12 (`asyncio.wait_for`), and a task that goes on keeps its loop from ending.
-    task: asyncio.Task[None] | None = client._reconnection_task  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    while task is not None and not task.done():
-        task.cancel()
-        await asyncio.wait({task}, timeout=CANCEL_AGAIN_S)
+    await _end_reconnecting(client)
+
+
+async def _end_reconnecting(client: Client) -> None:
+    """Cancel what attempts to reconnect until it has ended.
+
+    The driver cancels it once. A connection that is refused at that moment swallows it before
+    Python 3.12 (`asyncio.wait_for`), and a task that goes on keeps its loop from ending.
+    """
+    attempting: asyncio.Task[None] | None = vars(client).get("_reconnection_task")
+    while attempting is not None and not attempting.done():
+        attempting.cancel()
+        await asyncio.wait({attempting}, timeout=CANCEL_AGAIN_S)
 
 
 def translate_errors() -> AbstractContextManager[None]:
