@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from chancery.events.topology import command_subject
 from chancery.kernel.ids import random_id
 from chancery.testkit.nats import NatsAccess
 from chancery.testkit.waiting import eventually
+from tests.integration.ingestion.forking import forked
 from tests.integration.ingestion.harness import ADMIN, TOKEN_KEY
 from tests.integration.ingestion.submitting import TENANT
 
@@ -34,15 +33,8 @@ def ingestion(nats_access: NatsAccess, tmp_path: Path) -> Generator[None]:
         "CHANCERY_BLOBS_URL": (tmp_path / "blobs").as_uri(),
         "CHANCERY_TOKEN_KEY": TOKEN_KEY.decode(),
     }
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "chancery.ingestion"], env=environment, stderr=log
-        )
-        try:
-            yield
-        finally:
-            process.kill()
-            process.wait(10)
+    with forked(environment, tmp_path / "log"):
+        yield
 
 
 async def command(access: NatsAccess, verb: str, body: Message) -> None:

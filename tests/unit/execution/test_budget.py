@@ -29,7 +29,7 @@ async def test_all_is_given_back_and_never_more_held_than_there_is(
                 await _turn_of_the_loop()
                 held.append(bytes_max - budget.free_bytes)
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         for kept, turns in holders:
             group.create_task(hold(kept, turns))
 
@@ -45,7 +45,7 @@ async def test_the_next_waits_until_enough_is_free() -> None:
             async with asyncio.timeout(0.01), budget.share():
                 pass
         first.shrink(5)
-        async with asyncio.timeout(10), budget.share() as third:
+        async with asyncio.timeout(60), budget.share() as third:
             assert (third.size_bytes, budget.free_bytes) == (10, 0)
 
     assert budget.free_bytes == 25
@@ -59,7 +59,7 @@ async def test_who_waits_longest_is_next_and_who_has_gone_is_not() -> None:
         async with budget.share():
             order.append(name)
 
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group, budget.share():
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group, budget.share():
         waiting = [group.create_task(wait(name)) for name in ("a", "gone", "b")]
         await _turn_of_the_loop()
         waiting[1].cancel()
@@ -76,7 +76,7 @@ async def test_a_share_that_comes_together_with_a_cancellation_is_not_lost() -> 
         async with budget.share():
             await holder.wait()
 
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         first, second = group.create_task(hold()), group.create_task(hold())
         await _turn_of_the_loop()
         budget.give_back(10)  # The second gets a share, and is cancelled before it can take it.

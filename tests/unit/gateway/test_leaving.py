@@ -54,7 +54,7 @@ async def test_a_caller_who_hangs_up_is_told_of_at_once() -> None:
         await asyncio.get_running_loop().run_in_executor(None, str)
         return "late"
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         found = await answered(request_of(leave), context_of(nudges), run())
 
     assert found == "late"
@@ -68,7 +68,7 @@ async def test_nobody_is_told_of_a_caller_who_waits() -> None:
         await asyncio.get_running_loop().run_in_executor(None, str)
         return "answer"
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         found = await answered(request_of(stay), context_of(nudges), run())
 
     assert (found, nudges.abandoned) == ("answer", [])

@@ -50,7 +50,7 @@ def batch(number: int) -> tuple[Outgoing, ...]:
 async def test_no_more_batches_are_under_way_than_the_stream_shares_out() -> None:
     log = SlowLog()
     appender = Appender(log)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         appends = [group.create_task(appender.append(batch(number))) for number in range(20)]
         await log.full.wait()
         single = await appender.append((message("authority.t.source.single", "single", 0),))

@@ -189,7 +189,7 @@ async def test_waiters_wake_in_order_and_only_when_passed() -> None:
     woken: list[int] = []
 
     async def wait(sequence: int) -> None:
-        await position.wait(sequence, timeout_s=5)
+        await position.wait(sequence, timeout_s=60)
         woken.append(sequence)
 
     async with asyncio.TaskGroup() as tasks:

@@ -119,7 +119,7 @@ async def test_whoever_stays_is_answered_whoever_else_leaves(
     work = Work()
     batches = Batches(work, at_once=at_once, items_max=3)
 
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         tasks = [group.create_task(batches.ask(number)) for number in range(len(comers))]
         for task, (pause, leaves) in zip(tasks, comers, strict=True):
             await turns(pause)

@@ -116,7 +116,7 @@ async def test_searching_and_following_go_on_while_another_index_is_built(
     async with running(kept):
         await eventually(lambda: kept.following.position == 1)
         folders.wish.touch()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await held.wait()
         assert found(kept, first) == {first.number}
         second = await world.document("b", "other reviews")
