@@ -166,6 +166,20 @@ def test_bytes_that_only_begin_like_parquet_are_refused(tmp_path: Path) -> None:
     assert convert_parquet(whole, {}).row_count == 1000
 
 
+def test_a_parquet_file_with_a_damaged_footer_is_refused_as_unreadable(tmp_path: Path) -> None:
+    whole = parquet("SELECT 1 AS id, 'x' AS r", tmp_path)
+    footer_bytes = int.from_bytes(whole[-8:-4], "little")
+    begins = len(whole) - 8 - footer_bytes
+
+    for place in range(begins, begins + 24):
+        damaged = bytearray(whole)
+        damaged[place] = 0xFF
+        with pytest.raises(Rejected) as refused:
+            convert_parquet(bytes(damaged), {})
+        assert refused.value.code == "parquet_unreadable"
+    assert convert_parquet(whole, {}).row_count == 1
+
+
 SHEET: list[list[Cell]] = [
     ["id", "amount", "code", "day", "paid", "note"],
     [1, 1250.5, "007", "date:45351", True, "a &amp; b"],

@@ -33,6 +33,21 @@ MEASURES = [
         Measure("n", "count", where={"year": 2024, "amount": "1.50"}),
         'COUNT(*) WHERE "q3-orders".amount = 1.50 AND "q3-orders".year = 2024',
     ),
+    *(
+        (
+            Measure("n", "count", where={"amount": written}),
+            f'COUNT(*) WHERE "q3-orders".amount = {stated}',
+        )
+        for written, stated in (
+            ("00012.5", "12.5"),
+            ("-0", "0"),
+            ("-0.00", "0.00"),
+            ("-007.50", "-7.50"),
+            ("000", "0"),
+            ("100", "100"),
+            ("0.05", "0.05"),
+        )
+    ),
     (
         Measure("n", "count", where={"day": "2024-01-31"}),
         "COUNT(*) WHERE \"q3-orders\".day = '2024-01-31'",

@@ -92,12 +92,21 @@ def _literal(column: Column, literal: Literal) -> str:
         return "true" if literal else "false"
     if isinstance(literal, int):
         return str(literal)
-    return literal if column.type == "decimal" and _is_number(literal) else sql_text(literal)
+    is_number = column.type == "decimal" and _is_number(literal)
+    return _plain_number(literal) if is_number else sql_text(literal)
 
 
 def _is_number(text: str) -> bool:
     whole, _, fraction = text.removeprefix("-").partition(".")
     return f"{whole}{fraction}".isascii() and f"{whole}{fraction}".isdigit()
+
+
+def _plain_number(text: str) -> str:
+    """Return a number without zeros before it, and zero without a sign: a label repeats it."""
+    whole, point, fraction = text.removeprefix("-").partition(".")
+    plain = f"{whole.lstrip('0') or '0'}{point}{fraction}"
+    is_negative = text.startswith("-") and bool(plain.strip("0."))
+    return f"-{plain}" if is_negative else plain
 
 
 def _invalid(measure: Measure, where: str, what: str) -> Rejected:

@@ -117,9 +117,11 @@ def _opened(engine: Engine, source: str) -> tuple[tuple[Column, ...], int]:
     try:
         described = engine.describe(f"SELECT * FROM {source}")  # noqa: S608 - our own file
         count = _count(engine, f"SELECT count(*) FROM {source}")  # noqa: S608
+        _check_names(engine, source, [name for name, _ in described])
     except EngineFailure as failure:
+        if failure.code in _BOUNDS:
+            raise
         raise unreadable("parquet") from failure
-    _check_names(engine, source, [name for name, _ in described])
     if count > ROWS_MAX:
         detail = f"the parquet file has more than {ROWS_MAX} rows"
         raise TooLarge(detail, field="snapshot", code="parquet_too_many_rows")
