@@ -114,3 +114,32 @@ def test_a_text_that_grows_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_cells_are_named_as_spreadsheets_do(row: int, column: int, name: str) -> None:
     assert cell_name(row, column) == name
+
+
+@pytest.mark.req("KO-3")
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("<v>50</v>", "50"),
+        ('<v xml:space="preserve">50</v> <!--x-->', "50"),
+        ("<f>A1*2</f>\n<!--x--><v>50</v>", "50"),
+        ("<v>5<!--x-->0</v>", None),
+        ("<v>5&#48;</v>", None),
+        ("<v>&#53;0</v>", None),
+        ("<v>5<![CDATA[0]]></v>", None),
+        ("<v><![CDATA[50]]></v>", None),
+        ("<v>5<?x y?>0</v>", None),
+        ("<v>5<x/>0</v>", None),
+    ],
+)
+def test_a_number_of_which_its_reader_takes_a_part_refuses_the_workbook(
+    value: str, text: str | None
+) -> None:
+    rows = f'<row r="1"><c r="A1">{value}</c><c r="B1" t="str"><v>a&amp;b<!--x-->c</v></c></row>'
+    if text is not None:
+        assert read_xlsx(xlsx_file({"S": rows}))[0] == f"S\n{text}\ta&bc"
+        return
+    with pytest.raises(Rejected) as refused:
+        read_xlsx(xlsx_file({"S": rows}))
+
+    assert refused.value.code == "unreadable_document"

@@ -2,14 +2,15 @@
 
 Cells are placed as the reader of their values places them. Where the two might read a sheet
 differently, none of its cells has a style, so that no value is shown by the format of another; when
-such a sheet hides a row or column it is refused, as nobody knows what of it is to be left out.
+such a sheet hides a row or column it is refused, as nobody knows what of it is to be left out. So
+is one with a value that its reader takes in part: a number with a reference, a comment or CDATA.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from chancery.extract.number_formats import NumberFormat
 from chancery.extract.refusals import refusal
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from xml.parsers import expat
 
 _DATA, _ROW, _CELL, _VALUE = map(names, ("sheetData", "row", "c", "v"))
+_BEGINNING_MAX: Final = 64
+"""How much of a value is kept, which is enough to see its sign."""
 
 
 class SheetCells:
@@ -46,11 +49,16 @@ class SheetCells:
         self._row = self._next_row = self._next_column = 0
         self._row_name = "1"
         self._place = -1
+        self._kind: str | None = None
         self._value: str | None = None
+        self._begin = self._length = 0
         self._parser = parser
+        # So that the first characters of a value tell where it begins.
+        parser.buffer_text = False
         parser.StartElementHandler = self._start
-        if self._unsigned:
-            parser.CharacterDataHandler = self._characters
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.StartCdataSectionHandler = self._begin_cdata
 
     def formats(self) -> Mapping[int, NumberFormat]:
         """Return the formats of the filled cells, by their places."""
@@ -84,9 +92,10 @@ class SheetCells:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag in _CELL:
+            self._kind = attributes.get("t")
             self._cell(attributes)
         elif tag in _VALUE:
-            self._value = ""
+            self._value, self._length = "", 0
         elif tag in _ROW:
             self._begin_row(attributes.get("r"))
             self._hiding.look(tag, attributes, self._row)
@@ -98,8 +107,23 @@ class SheetCells:
             self._hiding.look(tag, attributes)
 
     def _look(self, tag: str, attributes: dict[str, str]) -> None:
-        self._value = "" if tag in _VALUE else None
+        if tag in _CELL:
+            self._kind = attributes.get("t")
+        elif tag in _VALUE:
+            self._value, self._length = "", 0
         self._hiding.look(tag, attributes)
+
+    def _end(self, tag: str) -> None:
+        """Leave a value; note a negative number where a time of day was read."""
+        if tag not in _VALUE or self._value is None:
+            return
+        value, self._value = self._value, None
+        is_whole = not self._length or self._parser.CurrentByteIndex - self._begin == self._length
+        if not is_whole and self._kind != "str":
+            raise refusal("unreadable_document")
+        is_read_as_time = self._place in self._unsigned or not self._is_regular
+        if is_read_as_time and value.lstrip().startswith("-"):
+            self._negative.add(self._place)
 
     def _begin_row(self, number: str | None) -> None:
         row = self._next_row if number is None else row_number(number)
@@ -120,15 +144,18 @@ class SheetCells:
             return
         self._next_column = column + 1
         self._place = place(self._row, column)
-        self._value = None
         if self._place in self._filled:
             self._found[self._place] = self._format_of(attributes.get("s", "0"))
 
     def _characters(self, text: str) -> None:
-        """Note a negative number where a time of day was read."""
         if self._value is None:
             return
-        self._value += text
-        is_read_as_time = self._place in self._unsigned or not self._is_regular
-        if is_read_as_time and self._value.lstrip().startswith("-"):
-            self._negative.add(self._place)
+        if not self._length:
+            self._begin = self._parser.CurrentByteIndex
+        self._length += len(text.encode())
+        if len(self._value) < _BEGINNING_MAX:
+            self._value += text
+
+    def _begin_cdata(self) -> None:
+        if self._value is not None:
+            raise refusal("unreadable_document")
