@@ -10,6 +10,7 @@ import pytest
 
 from chancery.kernel.errors import Rejected, Unavailable
 from chancery.tabular.jobs import Limits, RowTable
+from chancery.tabular.planning import IDLE_MAX
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.reexecute import reexecute
 from chancery.tabular.schema import TableSchema, column_of
@@ -127,6 +128,20 @@ async def test_who_finds_all_planners_busy_is_told_so() -> None:
 
         planner.resume()
         assert await asked == "t"
+
+
+async def test_of_many_planners_few_are_kept_when_nobody_asks() -> None:
+    async with WorkerPool(concurrency=6) as pool:
+        first = waiting_planner(pool)
+        first.suspend()
+        async with asyncio.TaskGroup() as group:
+            asked = [group.create_task(told(pool)) for _ in range(6)]
+            await eventually(lambda: sum(each.done() for each in asked) >= 1)
+            first.resume()
+
+        assert [each.result() for each in asked] == ["t"] * 6
+        assert 1 <= len(pool.planner_pids) <= IDLE_MAX
+        assert await told(pool) == "t"
 
 
 async def test_no_planner_outlives_its_pool() -> None:

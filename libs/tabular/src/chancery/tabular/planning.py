@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from chancery.tabular.schema import TableSchema
 
 REPLY_BYTES_MAX = 64 * 1024 * 1024
+IDLE_MAX = 2
+"""The planners that are kept while nobody asks; a further one is started in milliseconds."""
 
 
 class Planners:
@@ -116,10 +118,15 @@ class Planners:
             except BaseException:
                 planner.end()
                 raise
-            if not planner.has_expired:
-                self._idle.append(planner)
+            self._keep(planner)
         finally:
             self._turn.release()
+
+    def _keep(self, planner: WorkerProcess) -> None:
+        if len(self._idle) == IDLE_MAX:
+            planner.end()
+        if not planner.has_expired:
+            self._idle.append(planner)
 
     async def _taken(self) -> WorkerProcess:
         """Return a planner; one that comes after a cancellation is ended."""
