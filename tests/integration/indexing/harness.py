@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from chancery.bus import provision
@@ -35,6 +34,7 @@ from chancery.store.blobs import Blobs, open_blobs
 from chancery.store.pool import open_pool
 from chancery.tabular.pool import WorkerPool
 from chancery.testkit.postgres import Database
+from tests.integration.forking import fork
 from tests.unit.indexing.world import declared_dataset, declared_source, published, short
 
 ACK_WAIT_S = 2
@@ -153,24 +153,17 @@ async def open_worker(log: Log, database: Database) -> AsyncGenerator[Worker]:
 
 
 @contextmanager
-def running(service: str, place: Place, **settings: str) -> Generator[subprocess.Popen[bytes]]:
-    """Run `python -m chancery.<service>` beside this process until the block ends."""
-    with (place.folder / f"{service}.log").open("ab") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", f"chancery.{service}"],
-            env={**place.environment(service), **settings},
-            stdout=output,
-            stderr=output,
-        )
+def running(service: str, place: Place, **settings: str) -> Generator[ForkServerProcess]:
+    """Run a service beside this process until the block ends."""
+    environment = {**place.environment(service), **settings}
+    process = fork(service, environment, place.folder / f"{service}.log")
     try:
         yield process
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(STOP_S)
-        finally:
-            process.kill()
-            process.wait(STOP_S)
+        process.terminate()
+        process.join(STOP_S)
+        process.kill()
+        process.join(STOP_S)
 
 
 def _authority(ref: ResourceRef) -> str:

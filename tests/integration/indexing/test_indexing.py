@@ -171,7 +171,7 @@ async def test_a_poison_event_is_parked_and_the_next_ones_are_indexed(
         await eventually(lambda: _has(log, healthy, "ready 1"), within_s=60)
         await eventually(lambda: _is_parked(database, "malformed_event"))
 
-    assert process.returncode == 0
+    assert process.exitcode == 0
 
     assert await log.told(poisoned) == []
 

@@ -17,7 +17,7 @@ from chancery.events.topology import command_subject
 from chancery.kernel.ids import random_id
 from chancery.testkit.nats import NatsAccess
 from chancery.testkit.waiting import eventually
-from tests.integration.ingestion.forking import forked
+from tests.integration.forking import fork
 from tests.integration.ingestion.harness import ADMIN, TOKEN_KEY
 from tests.integration.ingestion.submitting import TENANT
 
@@ -33,8 +33,12 @@ def ingestion(nats_access: NatsAccess, tmp_path: Path) -> Generator[None]:
         "CHANCERY_BLOBS_URL": (tmp_path / "blobs").as_uri(),
         "CHANCERY_TOKEN_KEY": TOKEN_KEY.decode(),
     }
-    with forked(environment, tmp_path / "log"):
+    process = fork("ingestion", environment, tmp_path / "log")
+    try:
         yield
+    finally:
+        process.kill()
+        process.join(10)
 
 
 async def command(access: NatsAccess, verb: str, body: Message) -> None:

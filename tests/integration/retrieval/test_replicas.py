@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,7 @@ async def desk(place: Place) -> AsyncGenerator[Desk]:
         yield Desk(log)
 
 
-def replica(place: Place, number: int) -> AbstractContextManager[subprocess.Popen[bytes]]:
+def replica(place: Place, number: int) -> AbstractContextManager[ForkServerProcess]:
     """Run a replica with a data folder of its own over the same blobs."""
     own = {"CHANCERY_REPLICA": str(number), "CHANCERY_DATA_DIR": str(_folder(place, number))}
     return running("retrieval", place, **own)
@@ -63,7 +63,7 @@ async def test_each_replica_reads_the_index_log_by_itself(desk: Desk, place: Pla
             both = [await found(desk, entry) for _ in range(10)]
             gathered = [await desk.ask(_QUERY, entry) for _ in range(4)]
             second.kill()
-            second.wait(30)
+            second.join(30)
             alone = [await found(desk, entry) for _ in range(5)]
             other = await desk.log.declare("other")
             await desk.log.publish(other, _TEXT.encode())
@@ -80,9 +80,9 @@ async def test_each_replica_reads_the_index_log_by_itself(desk: Desk, place: Pla
 async def test_a_replica_without_readers_says_how_they_are_made(desk: Desk, place: Place) -> None:
     del desk
     with replica(place, 5) as process:
-        assert await eventually(lambda: process.poll() is not None, within_s=60)
+        assert await eventually(lambda: process.exitcode is not None, within_s=60)
 
-    assert process.returncode != 0
+    assert process.exitcode != 0
     told = (place.folder / "retrieval.log").read_text("utf-8")
     assert "streams apply --replicas-of-retrieval 6" in told
 

@@ -91,7 +91,7 @@ async def test_the_index_is_built_again_when_its_folder_is_gone(desk: Desk, plac
             await desk.log.publish(ref, _OWNER.encode())
             entry = await desk.ready(ref)
             before = await desk.ask("service reviews", entry)
-        assert process.returncode == 0
+        assert process.exitcode == 0
         shutil.rmtree(place.folder / "index")
         with running("retrieval", place):
             after = await desk.ask("service reviews", entry)
