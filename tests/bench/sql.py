@@ -298,7 +298,16 @@ def _spent_s() -> float:
 def _resident_mib() -> float:
     here = psutil.Process()
     everyone = [here, *here.children(recursive=True)]
-    return round(sum(each.memory_info().rss for each in everyone) / 2**20, 1)
+    return round(sum(map(_resident, everyone)) / 2**20, 1)
+
+
+def _resident(process: psutil.Process) -> int:
+    """Return the resident bytes of a process, 0 when it has ended meanwhile."""
+    try:
+        resident: int = process.memory_info().rss
+    except psutil.NoSuchProcess:
+        return 0
+    return resident
 
 
 def _timed(action: Callable[[], object]) -> float:

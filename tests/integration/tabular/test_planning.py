@@ -10,13 +10,14 @@ import pytest
 
 from chancery.kernel.errors import Rejected, Unavailable
 from chancery.tabular.jobs import Limits, RowTable
-from chancery.tabular.planning import IDLE_MAX
+from chancery.tabular.planning import IDLE_MAX, SHORT_BYTES_MAX
 from chancery.tabular.pool import WorkerPool
 from chancery.tabular.reexecute import reexecute
 from chancery.tabular.schema import TableSchema, column_of
 from chancery.testkit.waiting import eventually
 
-SMALL = "SELECT a FROM t"
+SHORT = "SELECT a FROM t"
+LONG = SHORT + " " * SHORT_BYTES_MAX
 COSTLY = "SELECT a FROM t WHERE " + " AND ".join(["a = 1"] * 390)
 BOMB = " UNION ALL ".join(["SELECT a FROM t GROUP BY CUBE(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o)"] * 100)
 ROWS = RowTable(TableSchema("t", (column_of("a", "BIGINT"),)), (("1",), ("2",)))
@@ -34,9 +35,9 @@ def waiting_planner(pool: WorkerPool) -> psutil.Process:
 
 
 async def told(pool: WorkerPool) -> str:
-    """Return the table that a small statement needs, or the code of its refusal."""
+    """Return the table that a long statement needs, or the code of its refusal."""
     try:
-        (table,) = await pool.tables(SMALL)
+        (table,) = await pool.tables(LONG)
     except (Rejected, Unavailable) as refused:
         return refused.code
     return table
@@ -46,10 +47,10 @@ async def told(pool: WorkerPool) -> str:
 async def test_a_planner_answers_one_statement_after_the_other(pool: WorkerPool) -> None:
     first = waiting_planner(pool)
 
-    assert await pool.tables(SMALL) == ("t",)
-    assert (await pool.query("SELECT sum(a) FROM t", [ROWS])).rows == (("3",),)
+    assert await pool.tables(LONG) == ("t",)
+    assert (await pool.query(LONG.replace("a", "sum(a)", 1), [ROWS])).rows == (("3",),)
     with pytest.raises(Rejected) as refused:
-        await pool.query("SELECT b FROM t", [ROWS])
+        await pool.query(LONG.replace("a", "b", 1), [ROWS])
 
     assert (refused.value.code, refused.value.field) == ("sql_unknown_column", "sql")
     assert '"b"' in refused.value.detail
@@ -89,13 +90,13 @@ async def test_a_planner_that_died_while_it_waited_fails_no_statement(pool: Work
     planner.kill()
     await eventually(lambda: planner.status() == psutil.STATUS_ZOMBIE)
 
-    assert await pool.tables(SMALL) == ("t",)
+    assert await pool.tables(LONG) == ("t",)
 
 
 @pytest.mark.req("CR-23")
 async def test_a_planner_that_took_long_is_not_asked_again(pool: WorkerPool) -> None:
     first = waiting_planner(pool)
-    await pool.tables(SMALL)
+    await pool.tables(LONG)
     assert waiting_planner(pool) == first
 
     assert (await pool.query(COSTLY, [ROWS])).rows == (("1",),)
@@ -113,7 +114,35 @@ async def test_planning_that_nobody_waits_for_is_ended(pool: WorkerPool) -> None
         asked.cancel()
 
     await eventually(lambda: not planner.is_running())
-    assert await pool.tables(SMALL) == ("t",)
+    assert await pool.tables(LONG) == ("t",)
+
+
+async def test_a_short_statement_needs_no_planner(pool: WorkerPool) -> None:
+    planner = waiting_planner(pool)
+    planner.suspend()
+    async with asyncio.TaskGroup() as group:
+        waits = group.create_task(told(pool))
+        await eventually(lambda: not pool.planner_pids)
+
+        assert await pool.tables(SHORT) == ("t",)
+        assert (await pool.query("SELECT sum(a) FROM t", [ROWS])).rows == (("3",),)
+        assert not waits.done()
+
+        planner.resume()
+
+    assert waits.result() == "t"
+
+
+@pytest.mark.parametrize("word", ["CUBE", "rollup", "GROUPING SETS"])
+async def test_grouping_sets_are_planned_apart_however_short(pool: WorkerPool, word: str) -> None:
+    planner = waiting_planner(pool)
+    planner.suspend()
+    async with asyncio.TaskGroup() as group:
+        asked = group.create_task(pool.tables(f"SELECT a FROM t GROUP BY {word} (a)"))
+        await eventually(lambda: not pool.planner_pids)
+        planner.resume()
+
+    assert asked.result() == ("t",)
 
 
 async def test_who_finds_all_planners_busy_is_told_so() -> None:

@@ -30,8 +30,13 @@ def check_grouping(sql: str) -> None:
     Raises:
         Rejected: `sql_too_complex`.
     """
-    if _MAKING.search(sql) and grouping_sets(sql) > SETS_MAX:
+    if asks_for_sets(sql) and grouping_sets(sql) > SETS_MAX:
         raise refusal("sql_too_complex")
+
+
+def asks_for_sets(sql: str) -> bool:
+    """Tell whether `sql` has a word that makes several grouping sets, wherever it stands."""
+    return _MAKING.search(sql) is not None
 
 
 def grouping_sets(sql: str) -> int:
