@@ -3,7 +3,8 @@
 PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11; do \
 	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo $$candidate && break; done)
-WORKERS ?= 2
+# One more than two cores: in most integration tests all wait for a server now and then.
+WORKERS ?= 3
 
 BIN := .venv/bin
 READY := .venv/.ready

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import socket
 import sys
 from collections.abc import Generator
@@ -9,8 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 LOOPBACK = "127.0.0.1"
-
-_KEPT: list[socket.socket] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def kept_port() -> int:
     It is for a server that is told its port, and for one that is away for a while and comes back.
     """
     reserved = _reserve()
-    _KEPT.append(reserved.holder)
+    atexit.register(reserved.holder.close)
     return reserved.number
 
 
