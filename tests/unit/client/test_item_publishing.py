@@ -215,4 +215,4 @@ async def test_what_is_not_published_leaves_a_draft_that_is_named(
     with pytest.raises(ProblemError):
         await published(NewVersion(text="other"))
 
-    assert "chancery item publish guide --from-draft d2" in capsys.readouterr().err
+    assert "chancery item publish guide --from-draft d2 -w" in capsys.readouterr().err

@@ -108,7 +108,7 @@ def test_a_missing_attribute_is_named(attribute: str) -> None:
         ("title=title", "title=title of ours", "corpus", "unknown_attribute"),
         ("from=", "frm=", "from", "unknown_attribute"),
         ("scope=", "Scpoe=", "scope", "unknown_attribute"),
-        ("title=title", "title", "title", "unknown_attribute"),
+        ("title=title", "title", "title", "malformed_attribute"),
         ("corpus Handbook", "corpus Hand/book", "corpus", "malformed_name"),
         ("title=title", f"title={'t' * 65}", "title", "malformed_attribute"),
     ],

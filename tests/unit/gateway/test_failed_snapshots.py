@@ -36,3 +36,4 @@ def test_a_failed_snapshot_says_what_is_wrong_with_the_field(
 
     assert told.code == reason
     assert said in told.detail
+    assert "do not append its rows again" in told.detail

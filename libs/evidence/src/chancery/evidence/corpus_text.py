@@ -174,6 +174,11 @@ def _unknown(word: str) -> Rejected:
 
     Anything else could be content, and is not repeated.
     """
+    if word in ATTRIBUTES:
+        message = (
+            f"{word} of the corpus declaration has no value; write {word}=VALUE without blanks"
+        )
+        return Rejected(message, field=word, code="malformed_attribute")
     named = word if _IDENTIFIER.fullmatch(word) else None
     meant = next(iter(get_close_matches(word[:_WORD_MAX].lower(), ATTRIBUTES, n=1)), None)
     message = f"{named or 'what stands for a name'} is no attribute of a corpus declaration; "

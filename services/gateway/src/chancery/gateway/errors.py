@@ -102,11 +102,16 @@ _STATUS: tuple[tuple[type[ChanceryError], int], ...] = (
 )
 
 
+_KEPT = "it is kept as the newest, so do not append its rows again, and serves once that is mended"
+
+
 def snapshot_failed(reason: str, field: str | None) -> SnapshotFailed:
     """Return the refusal of a recorded snapshot; `reason` is the code, as docs/sql.md lists it."""
     is_mismatch = reason.endswith("_value_mismatch")
     field = field or ("columns" if is_mismatch else _DECLARED_FIELDS.get(reason, "snapshot"))
-    message = f"the snapshot could not be made into a table ({reason}): {_why(reason, field)}"
+    message = (
+        f"the snapshot could not be made into a table ({reason}): {_why(reason, field)}; {_KEPT}"
+    )
     return SnapshotFailed(message, field=field, code=reason)
 
 

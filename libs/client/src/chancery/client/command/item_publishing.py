@@ -77,7 +77,7 @@ async def publish_item(
         if how.only_draft:
             _tell_draft(item_id, saved, as_json=as_json)
             return
-        with _leaving(item_id, saved.draft_id):
+        with _leaving(workspace_id, item_id, saved.draft_id):
             published = await items.publish(item_id, saved, draft.evidence, restore=how.restore)
         await _tell_published(items, item_id, published, as_json=as_json)
 
@@ -144,14 +144,14 @@ async def _check_role(client: Chancery, workspace_id: str) -> None:
 
 
 @contextmanager
-def _leaving(item_id: str, draft_id: str) -> Generator[None]:
+def _leaving(workspace_id: str, item_id: str, draft_id: str) -> Generator[None]:
     """Say of what is not published that its draft stands."""
     try:
         yield
     except ChanceryError:
         tell_progress(
             f"draft {draft_id} is saved and not published; "
-            f"`chancery item publish {item_id} --from-draft {draft_id}` does that"
+            f"`chancery item publish {item_id} --from-draft {draft_id} -w {workspace_id}` does that"
         )
         raise
 
