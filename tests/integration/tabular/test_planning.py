@@ -133,12 +133,24 @@ async def test_a_short_statement_needs_no_planner(pool: WorkerPool) -> None:
     assert waits.result() == "t"
 
 
-@pytest.mark.parametrize("word", ["CUBE", "rollup", "GROUPING SETS"])
-async def test_grouping_sets_are_planned_apart_however_short(pool: WorkerPool, word: str) -> None:
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a FROM t GROUP BY CUBE (a)",
+        "SELECT a FROM t GROUP BY rollup (a)",
+        "SELECT a FROM t GROUP BY GROUPING SETS (a)",
+        "SELECT Case a WHEN 1 THEN 2 END FROM t",
+        "SELECT a FROM t UNION SELECT a FROM t",
+        "SELECT a AS é FROM t",
+    ],
+)
+async def test_what_could_grow_while_it_is_read_is_planned_apart_however_short(
+    pool: WorkerPool, sql: str
+) -> None:
     planner = waiting_planner(pool)
     planner.suspend()
     async with asyncio.TaskGroup() as group:
-        asked = group.create_task(pool.tables(f"SELECT a FROM t GROUP BY {word} (a)"))
+        asked = group.create_task(pool.tables(sql))
         await eventually(lambda: not pool.planner_pids)
         planner.resume()
 

@@ -44,9 +44,13 @@ _LENGTHS: Final = {
         **dict.fromkeys(("left", "top", "right", "bottom", "margin-left", "margin-top"), "auto"),
         **dict.fromkeys(("width", "height"), "auto min-content max-content fit-content stretch"),
         **dict.fromkeys(("max-width", "max-height"), "none min-content max-content fit-content"),
+        **dict.fromkeys(("min-width", "min-height"), "auto min-content max-content fit-content"),
+        **dict.fromkeys(("padding-left", "padding-top", "padding-right", "padding-bottom"), ""),
     }.items()
 }
-_NEVER_NEGATIVE: Final = frozenset(("font-size", "width", "height", "max-width", "max-height"))
+_NEVER_NEGATIVE: Final = frozenset(
+    name for name in _LENGTHS if name.endswith(("width", "height", "size")) or "padding" in name
+)
 _NUMBERS: Final = frozenset(("opacity", "fill-opacity"))
 _COLOURS: Final = frozenset(("color", "background-color", "fill", "text-fill-color"))
 _AS_WRITTEN: Final = frozenset(
@@ -115,8 +119,8 @@ def _expanded(name: str, value: Value, *, is_wide: bool) -> Iterator[tuple[str, 
             yield "font-size", value if is_wide else _font_size(value)
         case "overflow":
             yield from (("overflow-x", value[:1]), ("overflow-y", value[-1:]))
-        case "margin" | "inset" if len(value) <= _SIDES_MAX:
-            prefix = "margin-" if name == "margin" else ""
+        case "margin" | "padding" | "inset" if len(value) <= _SIDES_MAX:
+            prefix = "" if name == "inset" else f"{name}-"
             places = _SIDE_OF[len(value) - 1]
             yield from (
                 (f"{prefix}{side}", (value[place],))

@@ -27,6 +27,12 @@ _PLACED: Final = _BOXED | {"relative"}
 _TABLE_TAGS: Final = frozenset(("caption", "table", "tbody", "td", "tfoot", "th", "thead", "tr"))
 """What is in them makes them as large as it needs."""
 
+_GROWING: Final = {
+    "height": ("min-height", "padding-top", "padding-bottom"),
+    "width": ("min-width", "padding-left", "padding-right"),
+}
+"""What gives a box room where its size is nothing, as pages keep a shape open for a picture."""
+
 _OF_ANYTHING: Final = 1e6
 """What a share is of that is not known: none of it is nothing, and one in a hundred is not."""
 
@@ -84,9 +90,18 @@ def _is_cut(tag: str, style: Style, font: float) -> bool:
         named = (style.get(name, ()) for name in (size, f"max-{size}"))
         least = [pixels(each, font=font, whole=_OF_ANYTHING) for each in named]
         is_small = any(each is not None and each <= CUT_PIXELS for each in least)
-        if is_small and _word(style, overflow) in {"hidden", "clip"}:
+        is_hiding = is_small and _word(style, overflow) in {"hidden", "clip"}
+        if is_hiding and not _is_grown(style, size, font):
             return True
     return False
+
+
+def _is_grown(style: Style, size: str, font: float) -> bool:
+    """Tell whether a box has room in spite of its size: a least one, or inside its border."""
+    named = (style.get(name, ()) for name in _GROWING[size])
+    given = (value for value in named if value and value != (Token("ident", "auto"),))
+    rooms = [pixels(value, font=font, whole=_OF_ANYTHING) for value in given]
+    return any(room is None or room > CUT_PIXELS for room in rooms)
 
 
 def _is_placed_away(style: Style, font: float) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from chancery.kernel.canonical import Json, canonical_bytes, parse_json
 from chancery.kernel.errors import Corrupt
 from chancery.tabular import grammar
+from chancery.tabular.copies import check_copies
 from chancery.tabular.engine import Engine, EngineFailure, parser
 from chancery.tabular.grouping import SETS_MAX, check_grouping
 from chancery.tabular.refusals import feature_refusal, refusal
@@ -75,6 +76,7 @@ def _check_text(sql: str) -> None:
     if sum(sql.count(mark) for mark in NESTING_MARKS) > NESTING_MARKS_MAX:
         raise refusal("sql_too_complex")
     check_grouping(sql)
+    check_copies(sql)
 
 
 def _parsed(engine: Engine, sql: str) -> Mapping[str, Json]:

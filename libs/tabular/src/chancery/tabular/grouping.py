@@ -22,6 +22,9 @@ _CUBE_NAMES_MAX: Final = 16
 _MAKING = re.compile(r"\b(?:cube|rollup|sets)\b", re.IGNORECASE | re.ASCII)
 _MAKERS: Final = frozenset({"cube", "rollup", "sets"})
 _PLAIN: Final = ""
+_SPACES: Final = re.compile(
+    "[\\x85\\xa0\\u1680\\u180e\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u2064\\u3000\\ufeff]"
+)
 
 
 def check_grouping(sql: str) -> None:
@@ -46,7 +49,7 @@ def grouping_sets(sql: str) -> int:
     """
     scopes = [_Scope(_PLAIN)]
     before = _PLAIN
-    for word in _words(sql):
+    for word in words(sql):
         match word:
             case "(":
                 scopes.append(_Scope(before if before in _MAKERS else _PLAIN))
@@ -122,10 +125,14 @@ def _close(scopes: list[_Scope]) -> None:
         scopes[-1].add(closed.product)
 
 
-def _words(sql: str) -> Iterator[str]:
-    """Yield keywords in small letters, parentheses and commas; anything else as nothing."""
-    data = sql.encode()
-    tokens = duckdb.tokenize(sql)
+def words(sql: str) -> Iterator[str]:
+    """Yield keywords in small letters, and each character of an operator; other tokens as nothing.
+
+    The parser takes the spaces of Unicode for spaces, its tokenizer does not.
+    """
+    spaced = _SPACES.sub(" ", sql)
+    data = spaced.encode()
+    tokens = duckdb.tokenize(spaced)
     ends = [*(offset for offset, _ in tokens[1:]), len(data)]
     for (start, kind), end in zip(tokens, ends, strict=True):
         text = data[start:end].decode(errors="replace").strip()
