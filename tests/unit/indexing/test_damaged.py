@@ -12,6 +12,7 @@ from chancery.evidence.manifest import Manifest
 from chancery.indexing.domain.standing import LOST
 from chancery.indexing.domain.wishes import WHOLE
 from chancery.kernel.canonical import sha256_hex
+from tests.unit.indexing import test_made_again
 from tests.unit.indexing.test_made_again import HTML, PAGE, fail, read
 from tests.unit.indexing.test_recovering import Shelf
 from tests.unit.indexing.test_refreshing import Desk, wish
@@ -21,15 +22,7 @@ MISSING = f"unavailable 1 {LOST}"
 CSV = b"id,price\n1,2\n"
 Part = Literal["text", "manifest", "layout"]
 
-
-@pytest.fixture
-async def shelf() -> Shelf:
-    """Return a page with a layout that is ready."""
-    world = World(SOURCE, read=read)
-    world.record(declared_source())
-    await world.handle(await world.publish(PAGE, media_type=HTML))
-    assert world.told() == ["pending 1", "extracted 1", "ready 1"]
-    return Shelf(Desk(world), dict(world.blobs.stored))
+shelf = test_made_again.shelf
 
 
 async def hash_of(world: World, part: Part) -> str:

@@ -139,13 +139,7 @@ class Planners:
     @asynccontextmanager
     async def _planner(self) -> AsyncGenerator[WorkerProcess]:
         """Hold a planner; it is asked again unless it has ended, or what is inside fails."""
-        try:
-            async with asyncio.timeout(self._limits.queue_s):
-                await self._turn.acquire()
-        except TimeoutError as error:
-            detail = "all query workers are busy; try again"
-            raise Unavailable(detail, code="sql_busy") from error
-        try:
+        async with turn_of(self._turn, within_s=self._limits.queue_s):
             planner = await self._taken()
             try:
                 yield planner
@@ -153,8 +147,6 @@ class Planners:
                 planner.end()
                 raise
             self._keep(planner)
-        finally:
-            self._turn.release()
 
     def _keep(self, planner: WorkerProcess) -> None:
         if len(self._idle) == IDLE_MAX:
@@ -182,6 +174,25 @@ def _is_plain(sql: str) -> bool:
     if len(sql) > SHORT_BYTES_MAX or not sql.isascii():
         return False
     return all(word in PLAIN_WORDS for word in words(sql) if word.isalpha())
+
+
+@asynccontextmanager
+async def turn_of(turns: asyncio.Semaphore, *, within_s: float) -> AsyncGenerator[None]:
+    """Hold a turn for the block.
+
+    Raises:
+        Unavailable: `sql_busy`, there was none in time.
+    """
+    try:
+        async with asyncio.timeout(within_s):
+            await turns.acquire()
+    except TimeoutError as error:
+        detail = "all query workers are busy; try again"
+        raise Unavailable(detail, code="sql_busy") from error
+    try:
+        yield
+    finally:
+        turns.release()
 
 
 def _started() -> WorkerProcess:

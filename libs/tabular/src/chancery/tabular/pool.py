@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from chancery.kernel.errors import Rejected, Unavailable
+from chancery.kernel.errors import Rejected
 from chancery.tabular.clauses import Condition
 from chancery.tabular.formats import format_of
 from chancery.tabular.jobs import (
@@ -29,7 +29,7 @@ from chancery.tabular.jobs import (
 )
 from chancery.tabular.labels import LabelText, label_texts
 from chancery.tabular.plan import Plan
-from chancery.tabular.planning import Planners
+from chancery.tabular.planning import Planners, turn_of
 from chancery.tabular.preview import Preview, PreviewForm, Result, preview_of
 from chancery.tabular.process import WorkerDied
 from chancery.tabular.schema import TableSchema
@@ -255,16 +255,8 @@ class WorkerPool:
     async def _exchange(
         self, frames: Sequence[bytes], deadline_s: float, reply_max: int
     ) -> list[bytes]:
-        try:
-            async with asyncio.timeout(self._limits.queue_s):
-                await self._turn.acquire()
-        except TimeoutError as error:
-            detail = "all query workers are busy; try again"
-            raise Unavailable(detail, code="sql_busy") from error
-        try:
+        async with turn_of(self._turn, within_s=self._limits.queue_s):
             return await self._exchange_now(frames, deadline_s, reply_max)
-        finally:
-            self._turn.release()
 
     async def _exchange_now(
         self, frames: Sequence[bytes], deadline_s: float, reply_max: int
